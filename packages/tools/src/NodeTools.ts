@@ -14,6 +14,7 @@ import { tmpdir } from "node:os"
 import * as BuiltinTools from "./BuiltinTools.ts"
 import { environment } from "./Environment.ts"
 import { Sandbox } from "./Sandbox.ts"
+import { Watchdog } from "./Watchdog.ts"
 
 /** Options that differ from the defaults. */
 export interface NodeToolsOptions {
@@ -48,7 +49,7 @@ export const make = (
         : Sandbox.layer({ ...place, network: options.network ?? false })
     })
     const context = yield* LayerGraph.build(
-      Layer.provideMerge(workbench, Layer.mergeAll(NodeFileSystem.layer, NodePath.layer))
+      Layer.provideMerge(workbench, Layer.mergeAll(NodeFileSystem.layer, NodePath.layer, Watchdog.layerOfStrays))
     )
     return yield* Effect.provide(BuiltinTools.tools, context)
   })

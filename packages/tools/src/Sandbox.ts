@@ -9,13 +9,6 @@ import { join } from "node:path"
 import { attempt, textOf } from "./internal/disk.ts"
 import { SandboxError, type SandboxLimits, type SandboxOptions, type SandboxPlace } from "./SandboxPlace.ts"
 
-/** Counts the processes of an unconfined command. */
-const watchCrowd = (most: number | undefined) => (pid: number): Effect.Effect<string> =>
-  Effect.flatMap(
-    Effect.promise(() => import("./internal/watchdog/crowds.ts")),
-    ({ makeWatchCrowd, mostProcesses }) => makeWatchCrowd(most ?? mostProcesses)(pid)
-  )
-
 /** Confines commands. */
 export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /**
@@ -28,8 +21,8 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /** Why commands run unconfined although nobody has switched that off; undefined if they do not. */
   readonly fault: Effect.Effect<string | undefined>
   /**
-   * Ends when a command uses too much of the machine, with a sentence that says what. `pid` is the started process. Of an
-   * unconfined one, only the processes are counted.
+   * Ends when a confined command uses too much of the machine, with a sentence that says what. `pid` is the started process. An
+   * unconfined one is bounded by the watchdog alone.
    */
   readonly watch: (pid: number) => Effect.Effect<string>
 }>() {
@@ -45,7 +38,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
     confine: () => Effect.succeed([]),
     limits: Effect.succeed(undefined),
     fault: Effect.succeed(undefined),
-    watch: watchCrowd(undefined)
+    watch: () => Effect.never
   })
 
   /**
@@ -82,7 +75,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
           watch: (pid) =>
             Effect.matchEffect(bwrap, {
               onSuccess: ({ watch }) => watch(pid),
-              onFailure: () => watchCrowd(options.bounds?.processes)(pid)
+              onFailure: () => Effect.never
             })
         }
       })

@@ -5,10 +5,12 @@ import * as NodeOwner from "@skein/tools/NodeOwner"
 import { Processes } from "@skein/tools/Processes"
 import type { SandboxOptions } from "@skein/tools/SandboxPlace"
 import { Shell } from "@skein/tools/Shell"
+import { Watchdog } from "@skein/tools/Watchdog"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { makeWatchdog } from "../src/internal/watchdog/makeWatchdog.ts"
 import { layerIn, works, world } from "./support/sandbox.ts"
 
 /** Runs lines, one after the other, with these bounds; without a sandbox if there is no `bwrap` in this PATH. */
@@ -20,12 +22,14 @@ const runWith = (
   Effect.gen(function*() {
     const { repo, top } = yield* world
     const processes = Processes.layer({ dataDirectory: path.join(top, "data"), environment: {} })
+    // As for `skein run`: it watches what no sandbox holds.
+    const watchdog = Layer.scoped(Watchdog, makeWatchdog({ ...bounds, isForStrays: true }))
     const layer = Shell.layer({ environment: { PATH: process.env["PATH"] } }).pipe(
       Layer.provide(
         Layer.mergeAll(
           layerIn(top, { bounds }, searched),
           NodeFileSystem.layer,
-          Layer.provide(processes, NodeOwner.layer)
+          Layer.provide(processes, Layer.merge(NodeOwner.layer, watchdog))
         )
       )
     )

@@ -22,24 +22,10 @@ const ofHome = `.1password .aws .azure .bitwarden .boto .cargo/credentials .carg
   .split(/\s+(?=[._])/)
 
 /** Variables that name such a file, or several. */
-const ofVariables = [
-  "AWS_CONFIG_FILE",
-  "AWS_SHARED_CREDENTIALS_FILE",
-  "BOTO_CONFIG",
-  "CLOUDSDK_CONFIG",
-  "GNUPGHOME",
-  "GOOGLE_APPLICATION_CREDENTIALS",
-  "KUBECONFIG",
-  "MYSQL_TEST_LOGIN_FILE",
-  "NETRC",
-  "NPM_CONFIG_USERCONFIG",
-  "PGPASSFILE",
-  "PGSERVICEFILE",
-  "PIP_CONFIG_FILE",
-  "SOPS_AGE_KEY_FILE",
-  "TF_CLI_CONFIG_FILE",
-  "npm_config_userconfig"
-]
+const ofVariables =
+  `AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE BOTO_CONFIG CLOUDSDK_CONFIG GNUPGHOME GOOGLE_APPLICATION_CREDENTIALS
+  KUBECONFIG MYSQL_TEST_LOGIN_FILE NETRC NPM_CONFIG_USERCONFIG PGPASSFILE PGSERVICEFILE PIP_CONFIG_FILE
+  SOPS_AGE_KEY_FILE TF_CLI_CONFIG_FILE npm_config_userconfig`.split(/\s+/)
 
 /** Variables that name a directory with such a file. */
 const inVariables = [
@@ -63,25 +49,12 @@ const inVariables = [
 const missing = { throwIfNoEntry: false } as const
 
 /** Those of the system, which root could read. What lies in a directory counts as well. */
-const ofSystem = [
-  "/etc/gshadow",
-  "/etc/gshadow-",
-  "/etc/krb5.keytab",
-  "/etc/letsencrypt/archive",
-  "/etc/letsencrypt/live",
-  "/etc/master.passwd",
-  "/etc/NetworkManager/system-connections",
-  "/etc/pki/tls/private",
-  "/etc/ppp/chap-secrets",
-  "/etc/ppp/pap-secrets",
-  "/etc/security/opasswd",
-  "/etc/shadow",
-  "/etc/shadow-",
-  "/etc/ssl/private",
-  "/etc/sudoers",
-  "/etc/sudoers.d",
-  "/etc/wireguard"
-]
+const ofSystem =
+  `/etc/gshadow /etc/gshadow- /etc/krb5.keytab /etc/letsencrypt/archive /etc/letsencrypt/live /etc/master.passwd
+  /etc/NetworkManager/system-connections /etc/pki/tls/private /etc/ppp/chap-secrets /etc/ppp/pap-secrets
+  /etc/security/opasswd /etc/shadow /etc/shadow- /etc/ssl/private /etc/sudoers /etc/sudoers.d /etc/wireguard`.split(
+    /\s+/
+  )
 
 /** Where the system keeps its config. What not everybody may read there may hold passwords. */
 const config = "/etc"

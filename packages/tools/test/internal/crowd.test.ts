@@ -1,32 +1,6 @@
 /** Bounds the processes of commands, also of one that had its crowd before anybody looked. */
-import { expect, it } from "@effect/vitest"
-import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
-import { crowdFinder, makeWatchCrowd } from "../../src/internal/watchdog/crowds.ts"
-
-it.scoped.skipIf(process.platform !== "linux")(
-  "a command is watched that already has too many processes",
-  () =>
-    Effect.gen(function*() {
-      const child = yield* Effect.acquireRelease(
-        Effect.sync(() =>
-          spawn("bash", ["-c", "for i in {1..60}; do sleep 300 & done; echo ready; wait"], {
-            detached: true,
-            stdio: ["ignore", "pipe", "ignore"]
-          })
-        ),
-        ({ pid = 0 }) => Effect.sync(() => process.kill(-pid, "SIGKILL"))
-      )
-      yield* Effect.promise(() => once(child.stdout, "data"))
-      const watching = yield* Effect.fork(makeWatchCrowd(40)(child.pid ?? 0))
-      yield* TestClock.adjust("500 millis")
-      expect(Option.isSome(yield* Fiber.poll(watching))).toBe(true)
-    })
-)
+import { expect, it } from "vitest"
+import { crowdFinder } from "../../src/internal/watchdog/crowds.ts"
 
 /** A machine with one command, whose leader is the process 10, and this many processes in it. */
 const machine = (size: number, threads = size + 100) => {

@@ -27,18 +27,7 @@ const summary =
 const silent = new Set(
   ["add", "apply", "bisect", "branch", "check-attr", "check-ignore", "cherry-pick", "clean", "commit-tree", "config"]
     .concat(["count-objects", "describe", "fetch", "for-each-ref", "fsck", "gc", "hash-object", "init", "ls-files"])
-    .concat([
-      "ls-remote",
-      "ls-tree",
-      "maintenance",
-      "merge",
-      "merge-base",
-      "mktree",
-      "mv",
-      "name-rev",
-      "notes",
-      "pack-refs"
-    ])
+    .concat(`ls-remote ls-tree maintenance merge merge-base mktree mv name-rev notes pack-refs`.split(/\s+/))
     .concat(["prune", "pull", "push", "rebase", "remote", "repack", "reset", "rev-list", "rev-parse", "revert", "rm"])
     .concat(["shortlog", "submodule", "switch", "symbolic-ref", "tag", "update-index", "update-ref", "var", "version"])
     .concat(["write-tree", "help", "--version", "--help"])
@@ -100,19 +89,7 @@ const picks = (options: ReadonlyArray<string>): boolean => options.some((each) =
 
 /** Commands whose words say which files they show. */
 const limited = new Set(
-  [
-    "blame",
-    "cat-file",
-    "commit",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "grep",
-    "log",
-    "range-diff",
-    "rebase"
-  ]
+  `blame cat-file commit diff diff-files diff-index diff-tree grep log range-diff rebase`.split(/\s+/)
     .concat(["reflog", "show", "stash", "status", "whatchanged"])
 )
 

@@ -81,20 +81,7 @@ const fetchers = new Set(["npx", "bunx", "uvx", "pipx", "pnpx", "corepack"])
 const writing = /^(?:-[a-zA-Z]+|--(?:output|write|in-?place)(?:=.*)?|-(?:delete|fls|fprint[0f]?))$/
 
 /** Programs that only treat their arguments as text, whatever the shell makes of them. */
-const inert = new Set([
-  ":",
-  "echo",
-  "false",
-  "true",
-  "[",
-  "test",
-  "printf",
-  "exit",
-  "return",
-  "export",
-  "declare",
-  "local"
-])
+const inert = new Set(`: echo false true [ test printf exit return export declare local`.split(/\s+/))
 
 /**
  * Builtins that at most set harmless variables or change the directory, which is tracked. `builtinRisks` checks the

@@ -1,20 +1,10 @@
 /** Decides which variables a command line may set without changing what its commands are or do. */
 
 /** At most changes the language of a program's output. */
-const spoken = new Set([
-  "CI",
-  "CLICOLOR",
-  "CLICOLOR_FORCE",
-  "COLUMNS",
-  "DEBIAN_FRONTEND",
-  "FORCE_COLOR",
-  "LINES",
-  "NODE_ENV",
-  "NO_COLOR",
-  "PYTHONDONTWRITEBYTECODE",
-  "PYTHONUNBUFFERED",
-  "RUST_BACKTRACE"
-])
+const spoken = new Set(
+  `CI CLICOLOR CLICOLOR_FORCE COLUMNS DEBIAN_FRONTEND FORCE_COLOR LINES NODE_ENV NO_COLOR PYTHONDONTWRITEBYTECODE
+  PYTHONUNBUFFERED RUST_BACKTRACE`.split(/\s+/)
+)
 
 /** The value of an assignment as written, without quotes around it. */
 const valueOf = (source: string): string => source.replace(/^[^=]*=?/, "").replace(/^(["'])(.*)\1$/s, "$2")

@@ -94,42 +94,28 @@ const ended = "A hook has ended the turn."
 
 const decisions = { approve: "allow", block: "deny" } as const
 
+const ofTurn = "decision reason continue stopReason"
+
 /** Which fields have an effect for each event. The others are reported once. */
-const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
-  SessionStart: new Set(["additionalContext"]),
-  SessionEnd: new Set(),
-  UserPromptSubmit: new Set(["decision", "reason", "additionalContext", "continue", "stopReason"]),
-  PreToolUse: new Set([
-    "decision",
-    "reason",
-    "continue",
-    "stopReason",
-    "permissionDecision",
-    "permissionDecisionReason",
-    "updatedInput",
-    "additionalContext"
-  ]),
-  PermissionRequest: new Set([
-    "decision",
-    "reason",
-    "continue",
-    "stopReason",
-    "behavior",
-    "message",
-    "interrupt",
-    "updatedInput"
-  ]),
-  PostToolUse: new Set(["decision", "reason", "continue", "stopReason", "additionalContext"]),
-  PostToolUseFailure: new Set(["decision", "reason", "continue", "stopReason", "additionalContext"]),
-  PreCompact: new Set(),
-  Notification: new Set(),
-  Stop: new Set(["decision", "reason", "continue", "stopReason"]),
-  SubagentStart: new Set(["additionalContext"]),
-  SubagentStop: new Set(["decision", "reason", "continue", "stopReason"])
+const heard: Readonly<Record<ClaudeEvent, string>> = {
+  SessionStart: "additionalContext",
+  SessionEnd: "",
+  UserPromptSubmit: `${ofTurn} additionalContext`,
+  PreToolUse: `${ofTurn} permissionDecision permissionDecisionReason updatedInput additionalContext`,
+  PermissionRequest: `${ofTurn} behavior message interrupt updatedInput`,
+  PostToolUse: `${ofTurn} additionalContext`,
+  PostToolUseFailure: `${ofTurn} additionalContext`,
+  PreCompact: "",
+  Notification: "",
+  Stop: ofTurn,
+  SubagentStart: "additionalContext",
+  SubagentStop: ofTurn
 }
 
+const hears = (event: ClaudeEvent, field: string): boolean => heard[event].split(" ").includes(field)
+
 /** Whether an event respects `continue: false`. */
-export const supportsContinue = (event: ClaudeEvent): boolean => heard[event].has("continue")
+export const supportsContinue = (event: ClaudeEvent): boolean => hears(event, "continue")
 
 const always = new Set(["suppressOutput", "systemMessage", "hookSpecificOutput", "hookEventName"])
 
@@ -163,7 +149,7 @@ const answerIn = (event: ClaudeEvent, stdout: string): Either.Either<ClaudeAnswe
     context: own.additionalContext,
     message: systemMessage,
     unknown: said(value.right).filter((key) =>
-      !always.has(key) && !heard[event].has(key) && !(goesOn && (key === "continue" || key === "stopReason"))
+      !always.has(key) && !hears(event, key) && !(goesOn && (key === "continue" || key === "stopReason"))
     )
   })
 }

@@ -1,6 +1,6 @@
 /** Adapts hooks that are written for Claude Code: translates events into its format, and answers into Skein's. */
 import { type Hook, on } from "@skein/core/Hooks"
-import type { HookEvent, HookPayload } from "@skein/domain/Hook"
+import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
 import type { ClaudeHook, ClaudeHooksConfig } from "@skein/domain/HookConfig"
 import type { SessionID } from "@skein/domain/Id"
 import * as Data from "effect/Data"
@@ -111,43 +111,65 @@ const responseOf = (tool: string, { input, output }: HookPayload<"PostToolUse">,
   return path === undefined || input === undefined ? { output } : { filePath: path, success: true, output }
 }
 
-/** The additional fields of each event, and the text that its matcher is compared with. */
-const toldOf = (
-  event: ClaudeEvent,
-  payload: HookPayload
-): { readonly names: ReadonlyArray<string>; readonly told: object } => {
+/** A call that may change or was changed, as its hooks see it. */
+type CallPayload = HookPayload<"PreToolUse"> | HookPayload<"PermissionRequest"> | HookPayload<"PostToolUse">
+
+/** What hooks are told, once for each call. Their matchers are compared with these names; without any, all of them run. */
+interface About {
+  readonly names: ReadonlyArray<string>
+  readonly told: (name: string | undefined) => object
+  readonly call?: ClaudeCall
+}
+
+const aboutCalls = (payload: CallPayload): ReadonlyArray<About> =>
+  claudeCalls(payload.tool, payload.input, payload.cwd).map((call) => ({
+    names: call.names,
+    call,
+    told: (name) => ({
+      tool_name: name,
+      tool_input: call.input ?? {},
+      ...(payload.callID === undefined ? {} : { tool_use_id: payload.callID }),
+      ...(payload.event === "PreToolUse"
+        ? {}
+        : payload.event === "PermissionRequest"
+        ? { permission_suggestions: [] }
+        : payload.failed === true
+        ? { error: payload.output }
+        : { tool_response: responseOf(payload.tool, payload, call) })
+    })
+  }))
+
+const aboutsOf = (payload: HookPayload): ReadonlyArray<About> => {
   const agent = payload.path.at(-1) ?? ""
+  const one = (names: ReadonlyArray<string>, told: object): ReadonlyArray<About> => [{ names, told: () => told }]
   switch (payload.event) {
+    case "PreToolUse":
+    case "PermissionRequest":
+    case "PostToolUse":
+      return aboutCalls(payload)
     case "SessionStart":
-      return { names: [payload.source], told: { source: payload.source } }
+      return one([payload.source], { source: payload.source })
     case "SessionEnd":
-      return { names: ["other"], told: { reason: "other" } }
+      return one(["other"], { reason: "other" })
     case "UserPromptSubmit":
-      return { names: [], told: { prompt: payload.prompt } }
+      return one([], { prompt: payload.prompt })
     case "Stop":
-      return {
-        names: [],
-        told: { stop_hook_active: payload.again === true, last_assistant_message: payload.output }
-      }
-    case "SubagentStart":
-      return { names: [agent], told: {} }
     case "SubagentStop":
-      return {
-        names: [agent],
-        told: {
-          stop_hook_active: payload.again === true,
-          last_assistant_message: payload.output
-        }
-      }
+      return one(payload.event === "Stop" ? [] : [agent], {
+        stop_hook_active: payload.again === true,
+        last_assistant_message: payload.output
+      })
+    case "SubagentStart":
+      return one([agent], {})
     case "PreCompact":
-      return { names: [payload.trigger], told: { trigger: payload.trigger, custom_instructions: "" } }
+      return one([payload.trigger], { trigger: payload.trigger, custom_instructions: "" })
     case "Notification":
-      return {
-        names: ["permission_prompt"],
-        told: { message: `Skein needs your permission to use ${payload.tool}`, notification_type: "permission_prompt" }
-      }
+      return one(["permission_prompt"], {
+        message: `Skein needs your permission to use ${payload.tool}`,
+        notification_type: "permission_prompt"
+      })
     default:
-      return { names: [], told: { event } }
+      return []
   }
 }
 
@@ -176,6 +198,67 @@ const allowed = (
 /** Whether one of these ends the turn. */
 const endOf = (answers: ReadonlyArray<Answered>) =>
   answers.some(({ answer }) => answer.ends !== undefined) ? { endsTurn: true as const } : {}
+
+/** The refusal of a hook, if one refuses. */
+const denialIn = (answers: ReadonlyArray<Answered>) => {
+  const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
+  return denies === undefined ? undefined : { decision: "deny" as const, reason: reasonOf(denies.answer) }
+}
+
+/** The arguments that a hook puts in place of those of a call. */
+const inputOf = (tool: string, changed: Answered | undefined) => {
+  if (changed?.answer.input === undefined) return Effect.succeed({})
+  return changed.job.call?.changeable === false
+    ? failed(changed.job.hook, "it changes a patch, which cannot be turned back into one")
+    : Effect.succeed({ input: ownInput(tool, changed.answer.input) })
+}
+
+const preToolUse = Effect.fnUntraced(
+  function*(answers: ReadonlyArray<Answered>, payload: HookPayload<"PreToolUse">) {
+    const denial = denialIn(answers)
+    if (denial !== undefined) return { ...denial, ...endOf(answers) }
+    const input = yield* inputOf(payload.tool, answers.findLast(({ answer }) => answer.input !== undefined))
+    const more = { ...input, ...contextsOf(answers) }
+    const asks = answers.find(({ answer }) => answer.decision === "ask")
+    if (asks !== undefined) {
+      return { decision: "ask" as const, reason: asks.answer.reason ?? "A hook asks for consent.", ...more }
+    }
+    return allowed(payload, answers) ? { ...more, consent: true as const } : more
+  }
+)
+
+const permissionRequest = Effect.fnUntraced(
+  function*(answers: ReadonlyArray<Answered>, payload: HookPayload<"PermissionRequest">) {
+    const denial = denialIn(answers)
+    if (denial !== undefined) return { ...denial, ...endOf(answers) }
+    if (!allowed(payload, answers)) return undefined
+    const changed = answers.findLast(({ answer }) => answer.decision === "allow" && answer.input !== undefined)
+    return { decision: "allow" as const, ...(yield* inputOf(payload.tool, changed)) }
+  }
+)
+
+const postToolUse = (answers: ReadonlyArray<Answered>, { output }: HookPayload<"PostToolUse">) => {
+  const words = answers.flatMap(({ answer }) => [
+    ...(answer.decision === "deny" ? [answer.reason ?? ""] : []),
+    ...(answer.context === undefined ? [] : [answer.context])
+  ]).filter((text) => text !== "")
+  const said = words.map((text) => `A hook says of this call: ${text}`)
+  return Effect.succeed({
+    ...endOf(answers),
+    ...(words.length === 0 ? {} : { output: [output, ...said].join("\n\n") })
+  })
+}
+
+const stop = (answers: ReadonlyArray<Answered>) => {
+  const reasons = answers.flatMap(({ answer }) => answer.decision === "deny" ? [answer.reason ?? ""] : [])
+  // If hooks disagree, ending the turn wins over continuing it.
+  const goesOn = reasons.length > 0 && answers.every(({ answer }) => answer.ends === undefined)
+  return Effect.succeed(goesOn ? { decision: "deny" as const, reason: reasons.join("\n\n") } : undefined)
+}
+
+const nothing = () => Effect.succeed(undefined)
+
+const contexts = (answers: ReadonlyArray<Answered>) => Effect.succeed(contextsOf(answers))
 
 /** Makes the hooks of a config. */
 export const claudeHooks = (
@@ -208,171 +291,62 @@ export const claudeHooks = (
       return answered
     })
 
-  /** Runs all in parallel, each command once for each input. `strict`: one failure fails all. */
-  const all = (event: ClaudeEvent, jobs: ReadonlyArray<Job>, cwd: string, strict: boolean) => {
-    const once = [...new Map(jobs.map((job) => [JSON.stringify([job.hook.command, job.told]), job])).values()]
-    const reported = (error: ClaudeHookFailed) =>
-      Effect.as(Effect.logError(`A ${event} hook failed: ${error.message}. Fix it, or remove it.`), [])
-    return Effect.map(
-      Effect.forEach(
-        once,
-        (job) => {
-          const answer = Effect.map(one(event, cwd)(job), (answered) => [answered])
-          return strict ? answer : Effect.catchAll(answer, reported)
-        },
-        { concurrency: "unbounded" }
-      ),
-      (answers) => answers.flat()
-    )
+  /** Runs hooks in parallel, each command once for each input. Where hooks decide about a call, one failure fails all. */
+  const answersOf = Effect.fnUntraced(
+    function*(event: ClaudeEvent, hooks: ReadonlyArray<Registered>, payload: HookPayload) {
+      const common = commonOf(event, payload, yield* given.bypasses(payload.rootID))
+      const jobs = new Map<string, Job>()
+      for (const { call, names, told } of aboutsOf(payload)) {
+        for (const each of hooks) {
+          const name = yield* meant(each, names)
+          if (name === undefined && names.length > 0) continue
+          const { hook, run } = each
+          const job: Job = { hook, run, told: { ...common, ...told(name) }, ...(call === undefined ? {} : { call }) }
+          jobs.set(JSON.stringify([hook.command, job.told]), job)
+        }
+      }
+      const reported = (error: ClaudeHookFailed) =>
+        Effect.as(Effect.logError(`A ${event} hook failed: ${error.message}. Fix it, or remove it.`), [])
+      const isStrict = event === "PreToolUse" || event === "PermissionRequest"
+      const answers = yield* Effect.forEach(jobs.values(), (job) => {
+        const answer = Effect.map(one(event, payload.cwd)(job), (answered) => [answered])
+        return isStrict ? answer : Effect.catchAll(answer, reported)
+      }, { concurrency: "unbounded" })
+      return answers.flat()
+    }
+  )
+
+  /** Listens to an event. A call that failed is an event of its own there. */
+  const listen = <E extends HookEvent & ClaudeEvent>(
+    event: E,
+    respond: (
+      answers: ReadonlyArray<Answered>,
+      payload: HookPayload<E>
+    ) => Effect.Effect<HookAnswer<E> | undefined, ClaudeHookFailed>
+  ): ReadonlyArray<Hook> => {
+    const [usual, failure] = [registered(event), event === "PostToolUse" ? registered("PostToolUseFailure") : []]
+    const run = (payload: HookPayload<E>) => {
+      const [name, hooks] = "failed" in payload && payload.failed === true
+        ? ["PostToolUseFailure" as const, failure]
+        : [event, usual]
+      return Effect.flatMap(answersOf(name, hooks, payload), (answers) => respond(answers, payload))
+    }
+    return usual.length + failure.length === 0 ? [] : [on(event, run as Hook["run"], options)]
   }
 
-  const told = Effect.fnUntraced(function*(event: ClaudeEvent, hooks: ReadonlyArray<Registered>, payload: HookPayload) {
-    const { names, told: own } = toldOf(event, payload)
-    const jobs: Array<Job> = []
-    const bypasses = yield* given.bypasses(payload.rootID)
-    for (const each of hooks) {
-      const isMeant = names.length === 0 || (yield* meant(each, names)) !== undefined
-      if (isMeant) {
-        jobs.push({
-          hook: each.hook,
-          run: each.run,
-          told: { ...commonOf(event, payload, bypasses), ...own }
-        })
-      }
-    }
-    return yield* all(event, jobs, payload.cwd, false)
-  })
-
-  const callJobs = Effect.fnUntraced(function*(
-    event: ClaudeEvent,
-    hooks: ReadonlyArray<Registered>,
-    payload: HookPayload<"PreToolUse"> | HookPayload<"PermissionRequest"> | HookPayload<"PostToolUse">
-  ) {
-    const jobs: Array<Job> = []
-    const bypasses = yield* given.bypasses(payload.rootID)
-    for (const call of claudeCalls(payload.tool, payload.input, payload.cwd)) {
-      for (const each of hooks) {
-        const name = yield* meant(each, call.names)
-        if (name === undefined) continue
-        const after = payload.event === "PreToolUse"
-          ? {}
-          : payload.event === "PermissionRequest"
-          ? { permission_suggestions: [] }
-          : payload.failed === true
-          ? { error: payload.output }
-          : { tool_response: responseOf(payload.tool, payload, call) }
-        const { hook, run } = each
-        const about = {
-          ...commonOf(event, payload, bypasses),
-          tool_name: name,
-          tool_input: call.input ?? {},
-          ...(payload.callID === undefined ? {} : { tool_use_id: payload.callID }),
-          ...after
-        }
-        jobs.push({ hook, run, call, told: about })
-      }
-    }
-    return jobs
-  })
-
-  const before = registered("PreToolUse")
-  const preToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PreToolUse">) {
-    const answers = yield* all("PreToolUse", yield* callJobs("PreToolUse", before, payload), payload.cwd, true)
-    const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
-    if (denies !== undefined) return { decision: "deny" as const, reason: reasonOf(denies.answer), ...endOf(answers) }
-    const changes = answers.findLast(({ answer }) => answer.input !== undefined)
-    if (changes?.job.call?.changeable === false) {
-      return yield* failed(changes.job.hook, "it changes a patch, which cannot be turned back into one")
-    }
-    const input = changes?.answer.input === undefined ? {} : { input: ownInput(payload.tool, changes.answer.input) }
-    const asks = answers.find(({ answer }) => answer.decision === "ask")
-    if (asks !== undefined) {
-      return {
-        decision: "ask" as const,
-        reason: asks.answer.reason ?? "A hook asks for consent.",
-        ...input,
-        ...contextsOf(answers)
-      }
-    }
-    const consent = allowed(payload, answers) ? { consent: true as const } : {}
-    return { ...input, ...consent, ...contextsOf(answers) }
-  })
-
-  const questions = registered("PermissionRequest")
-  const permissionRequest = Effect.fnUntraced(function*(payload: HookPayload<"PermissionRequest">) {
-    const event = "PermissionRequest"
-    const answers = yield* all(event, yield* callJobs(event, questions, payload), payload.cwd, true)
-    const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
-    if (denies !== undefined) return { decision: "deny" as const, reason: reasonOf(denies.answer), ...endOf(answers) }
-    if (!allowed(payload, answers)) return undefined
-    const changed = answers.findLast(({ answer }) => answer.decision === "allow" && answer.input !== undefined)
-    if (changed?.answer.input === undefined) return { decision: "allow" as const }
-    if (changed.job.call?.changeable === false) {
-      return yield* failed(changed.job.hook, "it changes a patch, which cannot be turned back into one")
-    }
-    return { decision: "allow" as const, input: ownInput(payload.tool, changed.answer.input) }
-  })
-
-  const [after, afterFailure] = [registered("PostToolUse"), registered("PostToolUseFailure")]
-  const postToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PostToolUse">) {
-    const [event, hooks] = payload.failed === true
-      ? ["PostToolUseFailure" as const, afterFailure]
-      : ["PostToolUse" as const, after]
-    const answers = yield* all(event, yield* callJobs(event, hooks, payload), payload.cwd, false)
-    const words = answers.flatMap(({ answer }) => [
-      ...(answer.decision === "deny" ? [answer.reason ?? ""] : []),
-      ...(answer.context === undefined ? [] : [answer.context])
-    ]).filter((text) => text !== "")
-    return words.length === 0
-      ? endOf(answers)
-      : {
-        ...endOf(answers),
-        output: [payload.output, ...words.map((text) => `A hook says of this call: ${text}`)].join("\n\n")
-      }
-  })
-
-  const [starts, prompts, stops] = [registered("SessionStart"), registered("UserPromptSubmit"), registered("Stop")]
-  const [subStarts, subStops] = [registered("SubagentStart"), registered("SubagentStop")]
-  const sessionStart = (payload: HookPayload<"SessionStart">) =>
-    Effect.map(told("SessionStart", starts, payload), contextsOf)
-
-  const userPromptSubmit = (payload: HookPayload<"UserPromptSubmit">) =>
-    Effect.map(told("UserPromptSubmit", prompts, payload), (answers) => {
-      const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
-      return denies === undefined
-        ? contextsOf(answers)
-        : { decision: "deny" as const, reason: reasonOf(denies.answer) }
-    })
-
-  const stop = (payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) =>
-    Effect.map(told(payload.event, payload.event === "Stop" ? stops : subStops, payload), (answers) => {
-      // If hooks disagree, ending the turn wins over continuing it.
-      if (answers.some(({ answer }) => answer.ends !== undefined)) return undefined
-      const reasons = answers.flatMap(({ answer }) => answer.decision === "deny" ? [answer.reason ?? ""] : [])
-      return reasons.length === 0 ? undefined : { decision: "deny" as const, reason: reasons.join("\n\n") }
-    })
-
-  const subagentStart = (payload: HookPayload<"SubagentStart">) =>
-    Effect.map(told("SubagentStart", subStarts, payload), contextsOf)
-
-  const listens = (event: Extract<HookEvent, ClaudeEvent>, hooks = registered(event)) =>
-    hooks.length === 0
-      ? []
-      : [on(event, (payload: HookPayload) => Effect.asVoid(told(event, hooks, payload)), options)]
-
   return [
-    ...(starts.length === 0 ? [] : [on("SessionStart", sessionStart, options)]),
-    ...(prompts.length === 0 ? [] : [on("UserPromptSubmit", userPromptSubmit, options)]),
-    ...(before.length === 0 ? [] : [on("PreToolUse", preToolUse, options)]),
-    ...(questions.length === 0 ? [] : [on("PermissionRequest", permissionRequest, options)]),
-    ...(after.length + afterFailure.length === 0 ? [] : [on("PostToolUse", postToolUse, options)]),
-    ...(stops.length === 0 ? [] : [on("Stop", stop, options)]),
-    ...listens("PreCompact"),
-    ...listens("Notification"),
-    ...(subStarts.length === 0 ? [] : [on("SubagentStart", subagentStart, options)]),
-    ...(subStops.length === 0 ? [] : [on("SubagentStop", stop, options)]),
-    ...listens("SessionEnd")
-  ]
+    listen("SessionStart", contexts),
+    listen("UserPromptSubmit", (answers) => Effect.succeed(denialIn(answers) ?? contextsOf(answers))),
+    listen("PreToolUse", preToolUse),
+    listen("PermissionRequest", permissionRequest),
+    listen("PostToolUse", postToolUse),
+    listen("Stop", stop),
+    listen("PreCompact", nothing),
+    listen("Notification", nothing),
+    listen("SubagentStart", contexts),
+    listen("SubagentStop", stop),
+    listen("SessionEnd", nothing)
+  ].flat()
 }
 
 const options = { name: "of Claude Code's settings", timeout: times.all * 1_000 }

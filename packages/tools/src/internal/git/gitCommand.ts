@@ -14,20 +14,10 @@ import { type GitEnd, type GitRun, runGit, withoutFetching } from "./gitProcess.
  * Commands that convert no content of files, so that no filter applies. Any other command may: even a status runs the
  * filters of a file whose size or time has changed.
  */
-const unfiltered = new Set([
-  "cat-file",
-  "commit-tree",
-  "config",
-  "fetch",
-  "for-each-ref",
-  "init",
-  "push",
-  "rev-list",
-  "rev-parse",
-  "symbolic-ref",
-  "update-ref",
-  "write-tree"
-])
+const unfiltered = new Set(
+  `cat-file commit-tree config fetch for-each-ref init push rev-list rev-parse symbolic-ref update-ref write-tree`
+    .split(/\s+/)
+)
 
 /** The command in the arguments of git, behind git's own options. */
 const commandIn = (args: ReadonlyArray<string>): string | undefined => {

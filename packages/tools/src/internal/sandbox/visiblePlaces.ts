@@ -45,49 +45,13 @@ const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", 
  * Where toolchains and their downloads are in a home. Credentials next to them (`.cargo/credentials.toml`) are left
  * out.
  */
-const ofHome = [
-  ".asdf",
-  ".bun",
-  ".cabal/packages",
-  ".cargo/bin",
-  ".cargo/git",
-  ".cargo/registry",
-  ".cargo/env",
-  ".deno",
-  ".dotnet",
-  ".fnm",
-  ".gem/ruby",
-  ".ghcup",
-  ".goenv",
-  ".gradle/caches",
-  ".gradle/wrapper",
-  ".local/bin",
-  ".local/lib",
-  ".local/pipx",
-  ".local/share/fnm",
-  ".local/share/mise/installs",
-  ".local/share/pipx",
-  ".local/share/pnpm",
-  ".local/share/uv",
-  ".m2/repository",
-  ".n",
-  ".nodenv",
-  ".npm/_cacache",
-  ".nuget/packages",
-  ".nvm",
-  ".opam",
-  ".pub-cache/hosted",
-  ".pyenv",
-  ".rbenv",
-  ".rustup",
-  ".rvm",
-  ".sdkman",
-  ".stack/programs",
-  ".volta",
-  "go/bin",
-  "go/pkg",
-  "miniconda3"
-]
+const ofHome =
+  `.asdf .bun .cabal/packages .cargo/bin .cargo/git .cargo/registry .cargo/env .deno .dotnet .fnm .gem/ruby .ghcup
+  .goenv .gradle/caches .gradle/wrapper .local/bin .local/lib .local/pipx .local/share/fnm .local/share/mise/installs
+  .local/share/pipx .local/share/pnpm .local/share/uv .m2/repository .n .nodenv .npm/_cacache .nuget/packages .nvm
+  .opam .pub-cache/hosted .pyenv .rbenv .rustup .rvm .sdkman .stack/programs .volta go/bin go/pkg miniconda3`.split(
+    /\s+/
+  )
 
 /** How deep, and how many entries, to search below /etc for entries that not everybody may read. */
 const privateIn = { directory: "/etc", depth: 3, most: 5_000 } as const

@@ -1,8 +1,4 @@
 /** Decides how many processes a command may have, and finds those that have more. */
-import * as Effect from "effect/Effect"
-import * as NodeFs from "node:fs"
-import { look } from "../process/processes.ts"
-
 /** How many processes a command may have. */
 export const mostProcesses = 2_000
 
@@ -25,11 +21,11 @@ interface Crowd {
 export type FindCrowds = (commands: ReadonlyMap<string, Guarded>) => ReadonlyArray<Crowd>
 
 /**
- * Makes it. In the watchdog it runs from the text of this function, so it may use nothing but its parameters. A process
+ * Makes it. It runs from the text of this function, so it may use nothing but its parameters. A process
  * belongs to a command by its group or session, by a parent that does, or else by its mark.
  */
 export const crowdFinder = (
-  { readFileSync, readdirSync }: Pick<typeof NodeFs, "readFileSync" | "readdirSync">,
+  { readFileSync, readdirSync }: Pick<typeof import("node:fs"), "readFileSync" | "readdirSync">,
   most: number
 ): FindCrowds => {
   const attempt = <A>(read: () => A, otherwise: A): A => {
@@ -98,19 +94,3 @@ export const crowdFinder = (
     return crowds(commands)
   }
 }
-
-/** How often to check. */
-const pace = "500 millis"
-
-/** Makes the watcher of commands that no watchdog knows, which completes when one has too many processes, and says so. */
-export const makeWatchCrowd = (most: number) => (pid: number): Effect.Effect<string> =>
-  Effect.suspend(() => {
-    const find = crowdFinder(NodeFs, most)
-    // No command has this mark.
-    const command = new Map([["-", { pid, began: look(pid)?.began ?? "-" }]])
-    const again: Effect.Effect<string> = Effect.flatMap(
-      Effect.sleep(pace),
-      () => find(command).length > 0 ? Effect.succeed(crowdedText(most)) : again
-    )
-    return again
-  })

@@ -273,19 +273,7 @@ const maximumDepth = 512
 const piece = 64 * 1024
 
 /** Elements that are not shown. */
-const silent = new Set([
-  "script",
-  "style",
-  "noscript",
-  "template",
-  "svg",
-  "head",
-  "iframe",
-  "object",
-  "canvas",
-  "select",
-  "button"
-])
+const silent = new Set(`script style noscript template svg head iframe object canvas select button`.split(/\s+/))
 
 /** The text of a page; with `plain`, without markdown syntax. Links and images become absolute with `base`. */
 export const htmlText = Effect.fnUntraced(function*(

@@ -80,22 +80,9 @@ export interface StepRemote {
 }
 
 /** The variables by which git and ssh find the credentials of this host, and its way to the network. */
-const credentials = [
-  "DBUS_SESSION_BUS_ADDRESS",
-  "GIT_ASKPASS",
-  "GIT_SSH",
-  "GIT_SSH_COMMAND",
-  "GIT_SSL_CAINFO",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "SSH_AGENT_PID",
-  "SSH_ASKPASS",
-  "SSH_AUTH_SOCK",
-  "SSL_CERT_FILE",
-  "XDG_RUNTIME_DIR",
-  "https_proxy",
-  "no_proxy"
-]
+const credentials =
+  `DBUS_SESSION_BUS_ADDRESS GIT_ASKPASS GIT_SSH GIT_SSH_COMMAND GIT_SSL_CAINFO HTTPS_PROXY NO_PROXY SSH_AGENT_PID
+  SSH_ASKPASS SSH_AUTH_SOCK SSL_CERT_FILE XDG_RUNTIME_DIR https_proxy no_proxy`.split(/\s+/)
 
 /** Who commits steps. */
 export const author = {
