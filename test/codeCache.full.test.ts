@@ -136,3 +136,20 @@ it("starts from the modules for source maps, which only they have", () => {
   mark()
   expect(start("--enable-source-maps")).toEqual(fromModules)
 })
+
+it.each(["--version", "-v", "version"])("%s prints the version, and needs nothing of the program", (flag) => {
+  rmSync(bundle, { recursive: true })
+  const { version } = JSON.parse(readFileSync(join(copy, "cli", "package.json"), "utf8"))
+  expect(startWith({}, program, flag)).toEqual({ status: 0, stderr: "", stdout: `${version}\n` })
+})
+
+it("--help loads the declarations of the commands alone, and no library", () => {
+  const hook = "import { registerHooks } from 'node:module';let size = 0;"
+    + "registerHooks({ load: (url, context, next) => { const found = next(url, context); size += found.source?.length ?? 0; return found } });"
+    + "process.on('exit', () => process.stderr.write(String(size)))"
+  const { status, stderr, stdout } = startWith({}, "--import", `data:text/javascript,${hook}`, program, "--help")
+  expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringContaining("Usage: skein COMMAND") })
+  // The declarations have some 40 kilobytes; Effect's core alone has 250.
+  expect(Number(stderr)).toBeGreaterThan(20_000)
+  expect(Number(stderr)).toBeLessThan(90_000)
+})

@@ -5,7 +5,7 @@ import { MessageID } from "@skein/domain/Id"
 import { ageFrom, millisecondsUpTo } from "@skein/domain/Milliseconds"
 import { Mode } from "@skein/domain/Mode"
 import { mostParts, PartInput } from "@skein/domain/Part"
-import { longestTitle } from "@skein/domain/SessionInfo"
+import { longestTitle } from "@skein/domain/Typed"
 import * as Schema from "effect/Schema"
 
 /** A body whose unknown keys are refused. */

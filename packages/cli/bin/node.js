@@ -1,5 +1,4 @@
 // Which Node the program needs, and what happens on an older one. Syntax and modules that old versions have.
-import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
@@ -38,7 +37,8 @@ const launched = "SKEIN_LAUNCHED"
  * Starts the program on another Node and stands for it: signals go on to it, and this process ends as it does.
  * @param {string} node
  */
-const launch = (node) => {
+const launch = async (node) => {
+  const { spawn } = await import("node:child_process")
   // Before the start: a signal that arrives right after it must not end this process alone.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
     // A terminal sends Ctrl-C to both processes; passed on as well, it would count twice.

@@ -2,23 +2,23 @@
 // Starts the program. A build leaves it twice: as modules, and as one script, which starts faster with code that V8
 // compiled ahead (compiled.js). The flag above bounds the room for new objects, which is large in Node 24: without it, a tree
 // of 100 agents takes some 100 MB more.
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import module from "node:module"
 import { fileURLToPath } from "node:url"
-import { compiledScript } from "./compiled.js"
 import { followLauncher, isTooOld, onNewerNode } from "./node.js"
 
 const bundle = new URL("../dist/bundle/", import.meta.url)
 const filename = fileURLToPath(new URL("skein.cjs", bundle))
 
-const compiled = () => {
+const compiled = async () => {
   // Only modules have source maps and what serves others, and some commands need next to nothing of the program.
-  if (process.sourceMapsEnabled || /^(--?(version|v|help|h)|serve|mcp|acp)$/.test(process.argv[2])) return
+  if (process.sourceMapsEnabled || /^(--?(help|h)|serve|mcp|acp)$/.test(process.argv[2])) return
+  const { compiledScript } = await import("./compiled.js")
   return compiledScript(filename)
 }
 
 const start = async () => {
-  const found = compiled()
+  const found = await compiled()
   if (found !== undefined) {
     const load = (/** @type {string} */ specifier) => import(specifier)
     // A run that prompted a model has compiled what matters; code of less would slow down all later runs.
@@ -37,8 +37,15 @@ const start = async () => {
   process.exitCode = 1
 }
 
+/** Scripts and editors ask for the version, which needs nothing of the program. */
+const asksVersion = ([first, ...rest]) =>
+  first === "--version" || first === "-v" || (first === "version" && rest.length === 0)
+
 if (isTooOld(process.versions.node)) {
   onNewerNode()
+} else if (asksVersion(process.argv.slice(2))) {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
+  process.stdout.write(`${version}\n`)
 } else {
   followLauncher()
   start()

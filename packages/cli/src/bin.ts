@@ -16,9 +16,6 @@ const parsed = parse(commands, process.argv.slice(2), {
 })
 
 switch (parsed._tag) {
-  case "Version":
-    process.stdout.write(`${version}\n`)
-    break
   case "Help":
     import("./internal/help.ts").then(({ helpOf }) => process.stdout.write(helpOf(commands, parsed.path, version)))
     break

@@ -2,7 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { hostOf, machineOfOwner, Owner, pidOf } from "@skein/core/Owner"
 import { isOn, machineOf } from "@skein/core/Whereabouts"
-import { longestTitle } from "@skein/domain/SessionInfo"
+import { longestTitle } from "@skein/domain/Typed"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"

@@ -7,13 +7,6 @@ import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
 import { Reserved, Usage } from "./Usage.ts"
 
-/** How many characters a title has at most that a person gives. */
-export const longestTitle = 500
-
-/** A title as lists show it: those that other programs store may be of any length. */
-export const listedTitle = (title: string): string =>
-  title.length > longestTitle ? `${title.slice(0, longestTitle - 1).toWellFormed()}…` : title
-
 /** A step that an agent plans. */
 export const Todo = Schema.Struct({
   content: Schema.NonEmptyString,

@@ -1,6 +1,6 @@
 /** Parses the command line by the declarations of the commands: finds the command, and checks each flag and operand. */
 import { didYouMean, similar } from "@skein/domain/Lookup"
-import { parseTime } from "@skein/domain/Milliseconds"
+import { parseTime } from "@skein/domain/Typed"
 import { parseArgs } from "node:util"
 import type { CommandSpec, Flag, Flags, Input } from "../CommandSpec.ts"
 
@@ -74,7 +74,6 @@ const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
 /** The parsed command line. */
 type Parsed =
   | { readonly _tag: "Help"; readonly path: ReadonlyArray<CommandSpec> }
-  | { readonly _tag: "Version" }
   | { readonly _tag: "Run"; readonly command: CommandSpec; readonly input: Input<Flags> }
   | { readonly _tag: "Mistake"; readonly message: string }
 
@@ -103,7 +102,6 @@ export const parse = (
   if (first === "--help" || first === "-h") return { _tag: "Help", path: [] }
   if (first === undefined && session !== undefined) return parseFor([session], [])
   if (first === undefined && stdinIsTerminal) return { _tag: "Help", path: [] }
-  if (first === "--version" || first === "-v" || (first === "version" && rest.length === 0)) return { _tag: "Version" }
   if (first === "help") return helpFor(commands, rest.filter((word) => !word.startsWith("-")), [])
   const elsewhere = commandElsewhere(argv, session !== undefined)
   if (elsewhere !== undefined) return noCommand(argv, elsewhere)

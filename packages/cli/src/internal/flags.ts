@@ -1,5 +1,5 @@
 /** The flags that commands share, and those whose values their implementation knows by name. */
-import { longestTitle } from "@skein/domain/SessionInfo"
+import { longestTitle } from "@skein/domain/Typed"
 import type { Flags } from "../CommandSpec.ts"
 
 /** How a listing is printed. */

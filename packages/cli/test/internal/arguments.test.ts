@@ -218,10 +218,6 @@ describe("what was typed", () => {
     }
   )
 
-  it.each([["--version"], ["-v"], ["version"]])("%s asks for the version", (flag) => {
-    expect(parse(table, [flag])).toEqual({ _tag: "Version" })
-  })
-
   it.each<readonly [ReadonlyArray<string>, RegExp]>([
     [["rn"], /no command "rn"\. Did you mean `skein run`\? To send it as a prompt: `skein -- rn`\.$/],
     [["sesion"], /no command "sesion"\. Did you mean `skein sessions`\?/],
