@@ -3,12 +3,16 @@
  */
 import { failpoints } from "@skein/core/Failpoints"
 import { stride } from "@skein/testing/Seeds"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { drive } from "../scripts/crash/drive.mjs"
 import { atPoints } from "../scripts/crash/jobs.mjs"
+import { mutants } from "../scripts/crash/mutants.mjs"
 import { points } from "../scripts/crash/points.mjs"
 import { faultsOf } from "../scripts/crash/report.mjs"
 import { faultsIn } from "../scripts/crash/wire.mjs"
+import { root } from "../scripts/layout.mjs"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 
@@ -24,6 +28,12 @@ it("SKEIN_FAILPOINT accepts only a point and a number", async () => {
   for (const wrong of ["before_provider", "before_provider:0", "before_provider:1:thaw", "nowhere:1"]) {
     const { code, stderr } = await place.run(["sessions"], { env: { SKEIN_FAILPOINT: wrong } })
     expect([code, stderr.includes(`"${wrong}"`)]).toEqual([2, true])
+  }
+})
+
+it.each(Object.entries(mutants))("the mistake %s can still be made in the source", (_, { patches }) => {
+  for (const { file, from } of patches) {
+    expect(readFileSync(join(root, file), "utf8").split(from), file).toHaveLength(2)
   }
 })
 

@@ -14,12 +14,12 @@ export const mutants = {
     says: "what a call is about to do is stored only together with its result",
     patches: [
       {
-        file: "packages/core/src/internal/calls/authoriseCall.ts",
+        file: "packages/core/src/internal/calls/toolCall.ts",
         from: "yield* call.become(begunAs(call.current, tool, call.input, call.now(), leases.epoch(live.info.rootID)))",
         to: ""
       },
       {
-        file: "packages/core/src/internal/calls/startCalls.ts",
+        file: "packages/core/src/internal/calls/toolCalls.ts",
         from: "for (const [at, part] of answered.calls.entries()) {",
         to: "for (const [at, part] of [...answered.calls.entries()].slice(0, 0)) {"
       }

@@ -10,7 +10,7 @@ import * as Schedule from "effect/Schedule"
 import type { Scope } from "effect/Scope"
 import { besideCluster, type ClusterUnavailable, type ServedElsewhere, unavailable } from "./ClusterUnavailable.ts"
 import { createTables, database, few } from "./internal/database.ts"
-import { alone, entryTable, keepClean, makeEntry, makeLogged, readPresent } from "./internal/entries.ts"
+import { alone, entryTable, keepClean, makeEntry, makeLogged, makeStay, readPresent } from "./internal/entries.ts"
 
 /** How often it says that it is there. */
 const pace = "1 second"
@@ -35,22 +35,14 @@ export const make = (
         yield* createTables([entryTable])
         const entry = yield* makeEntry(alone)
         const logged = yield* makeLogged
-        // Until it listens: others parse it.
-        let at = "http://127.0.0.1:0"
-        const oneAtATime = yield* Effect.makeSemaphore(1)
-        // One after another: a look that began before it listened must not write over where it listens.
-        const stay = oneAtATime.withPermits(1)(Effect.suspend(() => entry.put(at, {})))
+        const { listens, stay } = makeStay((at) => entry.put(at, {}))
         yield* Effect.addFinalizer(() => logged(Effect.asVoid(entry.remove), undefined))
         // Of this and a runner that start at once, at least one finds the other.
         yield* Effect.mapError(stay, unusable)
         yield* checkOthers
         yield* keepClean
         yield* Effect.forkScoped(Effect.repeat(logged(Effect.asVoid(stay), undefined), Schedule.spaced(pace)))
-        return (listens: string) =>
-          Effect.suspend(() => {
-            at = listens
-            return logged(Effect.asVoid(stay), undefined)
-          })
+        return (at: string) => logged(Effect.asVoid(listens(at)), undefined)
       }),
       context
     )

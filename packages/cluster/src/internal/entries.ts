@@ -117,6 +117,25 @@ export const makeEntry = (proof: string) =>
   })
 
 /**
+ * Makes what stores where a server is, once it listens. One after another: what began before that must not write over where it
+ * listens.
+ */
+export const makeStay = <A, E, R>(put: (at: string) => Effect.Effect<A, E, R>) => {
+  // Until it listens: others parse it.
+  let at = "http://127.0.0.1:0"
+  const oneAtATime = Effect.unsafeMakeSemaphore(1).withPermits(1)
+  const stay = oneAtATime(Effect.suspend(() => put(at)))
+  return {
+    stay,
+    listens: (url: string): Effect.Effect<A, E, R> =>
+      Effect.suspend(() => {
+        at = url
+        return stay
+      })
+  }
+}
+
+/**
  * Makes what logs why the table could not be used, and not for each look: what is stored there is stored again soon, and what
  * is read is read again.
  */

@@ -107,13 +107,13 @@ const endAsks = (call: CallRecord, isOver: boolean) => {
   const { options: { call: { isResumed }, live: { info }, part }, services: { journal } } = call
   if (!isResumed) return Effect.void
   return Effect.flatMap(openAsks(info.rootID), (asks) => {
-    const writes = asks.flatMap(({ ask }) => {
-      if ((ask.type === "permission" ? ask.partID : ask.id) !== part.id) return []
-      if (ask.type === "permission") {
-        const end = { id: ask.id, reply: "reject", message: "Nobody needs to answer it.", withdrawn: true } as const
+    const writes = asks.flatMap(({ ask: asked }) => {
+      if ((asked.type === "permission" ? asked.partID : asked.id) !== part.id) return []
+      if (asked.type === "permission") {
+        const end = { id: asked.id, reply: "reject", message: "Nobody needs to answer it.", withdrawn: true } as const
         return [journal.fact(info, "permission.replied", end)]
       }
-      return isOver ? [journal.fact(info, "question.replied", { id: ask.id, reply: "withdrawn", answers: [] })] : []
+      return isOver ? [journal.fact(info, "question.replied", { id: asked.id, reply: "withdrawn", answers: [] })] : []
     })
     return writes.length === 0 ? Effect.void : journal.commit(writes)
   })
