@@ -16,6 +16,7 @@ import { ConfigError, type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import { type BrokenAgent, isAgentName, namesForAgents } from "./internal/agentFiles.ts"
 import { narrow, within } from "./internal/mergeProject.ts"
 import { isForeignFile } from "./internal/projectFiles.ts"
+import { rulePath } from "./internal/sourced.ts"
 
 /** The permissions, and the tools that rules can name. */
 const permissionKeys: ReadonlyArray<string> =
@@ -76,7 +77,12 @@ export const agentsFrom = (
   const broken = new Map<string, ReadonlyArray<ConfigIssue>>()
   for (const { issues: why, name } of unusable) broken.set(name, [...broken.get(name) ?? [], ...why])
   const report = (key: string, message: string) => issues.push({ ...place(originOf(origins, key)), key, message })
-  const permission = fromConfig(settings.permission ?? {})
+  const rulesAt = (path: ReadonlyArray<string>, config: PermissionConfig = {}): Ruleset =>
+    fromConfig(config).map((rule) => {
+      const origin = origins[rulePath(path, rule).join(".")]
+      return origin === undefined ? rule : { ...rule, origin }
+    })
+  const permission = rulesAt(["permission"], settings.permission)
   const configured = new Map(Object.entries(settings.agent ?? {}))
   const known = new Map(builtIn.map((agent) => [agent.name, agent]))
 
@@ -100,7 +106,8 @@ export const agentsFrom = (
     const fault = config.output === undefined ? undefined : faultOf(config.output)
     if (fault !== undefined) report(`${path}.output`, `${path}.output: ${fault}`)
     const base = builtin?.permission ?? []
-    const own = ownRules(config, [...defaultRules, ...permission, ...base])
+    const said = rulesAt(["agent", name, "permission"], config.permission)
+    const own = ownRules(config, said, [...defaultRules, ...permission, ...base])
     // A fault in an agent's file disables only that agent.
     const wrong = issues.slice(before)
     if (wrong.length > 0 && wrong.every(({ file }) => file.endsWith(".md"))) {
@@ -117,7 +124,7 @@ export const agentsFrom = (
       model,
       // Rules for all agents come before an agent's own, where a built-in `allow` would lift their denials.
       permission: base.length === 0 ? own : [...base, ...narrow(base, [...permission, ...own])],
-      ...ceilingOf(config, builtin),
+      ...ceilingOf(config.ceiling && rulesAt(["agent", name, "ceiling"], config.ceiling), builtin),
       hidden: config.hidden ?? builtin?.hidden ?? false,
       origin: configured.has(name) ? originOf(origins, path) : builtin?.origin ?? "config"
     }]
@@ -233,14 +240,14 @@ const families = lookup<ReadonlyArray<string>>({
 /** Permissions that are not tools: a list of tools does not affect them. */
 const toolless = ["external_directory", "doom_loop", "task_model", "task_agent"]
 
-/** The rules in an agent's config; `before` are the rules without it, which a list of tools falls back to. */
-const ownRules = (config: AgentConfig, before: Ruleset): Ruleset => {
+/** The rules in an agent's config, `said` among them; `before` are the rules without it, which a list of tools falls back to. */
+const ownRules = (config: AgentConfig, said: Ruleset, before: Ruleset): Ruleset => {
   const listed = [
     ...(config.allowedTools === undefined ? [] : only(config.allowedTools, before)),
     ...(config.allowAgents === undefined ? [] : onlyAgents(config.allowAgents, before)),
     ...(config.deniedTools ?? []).map((tool) => ({ permission: tool, pattern: "*", action: "deny" as const }))
   ]
-  return [...listed, ...narrow(listed, fromConfig(config.permission ?? {}))]
+  return [...listed, ...narrow(listed, said)]
 }
 
 const only = (tools: ReadonlyArray<string>, before: Ruleset): Ruleset => {
@@ -262,9 +269,8 @@ const onlyAgents = (names: ReadonlyArray<string>, before: Ruleset): Ruleset => [
   ...names.flatMap((name) => within(before, "task", name))
 ]
 
-const ceilingOf = (config: AgentConfig, builtin: AgentInfo | undefined): Pick<AgentInfo, "ceiling"> => {
-  if (config.ceiling === undefined) return {}
-  const declared = fromConfig(config.ceiling)
+const ceilingOf = (declared: Ruleset | undefined, builtin: AgentInfo | undefined): Pick<AgentInfo, "ceiling"> => {
+  if (declared === undefined) return {}
   if (builtin === undefined) return { ceiling: declared }
   const base = builtin.ceiling ?? denials(builtin.permission)
   return { ceiling: [...base, ...narrow(base, declared)] }

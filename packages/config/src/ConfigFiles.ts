@@ -9,12 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
-import { DataDirs } from "./DataDirs.ts"
+import { DataDirs, realPath } from "./DataDirs.ts"
 import type { BrokenAgent } from "./internal/agentFiles.ts"
 import type { WhyNot } from "./internal/foreign.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { mergeProject } from "./internal/mergeProject.ts"
-import { type Grants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
+import { type Grants, mainTree, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
 import {
   type ConfigEntry,
   entriesOf,
@@ -24,7 +24,8 @@ import {
   serverDirectories,
   type SourcedRecord,
   toValue,
-  valueAt
+  valueAt,
+  withPlacedRules
 } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
 
@@ -148,9 +149,25 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const dirs = yield* DataDirs
   const found = yield* locateFiles(options.directory, dirs.config)
   const seen = new Set<string>()
+  const root = found.root ?? realPath(options.directory)
+  const hasFiles = found.user !== undefined || found.project.length > 0
+  const main = hasFiles && found.root !== undefined ? yield* mainTree(found.root) : undefined
+  /** A relative path in the user's rules is one in the project, and in a project's it is relative to its directory. */
+  const placedIn = <Part extends { readonly tree: SourcedRecord }>(base: string, part: Part): Part => ({
+    ...part,
+    tree: withPlacedRules(part.tree, {
+      roots: main === undefined ? [root] : [root, main],
+      base,
+      home: dirs.home,
+      keepsHome: true,
+      real: realPath
+    })
+  })
   const own = found.user === undefined
     ? []
-    : yield* readPlace(found.user, { home: dirs.home, seen, whyNot: () => undefined })
+    : (yield* readPlace(found.user, { home: dirs.home, seen, whyNot: () => undefined })).map((part) =>
+      placedIn(root, part)
+    )
   const whyNot: WhyNot = (providerID) => {
     const mine = own.map(({ tree }) => valueAt(tree, "record", ["provider", providerID])).find((each) =>
       each !== undefined
@@ -163,7 +180,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const vendors = Effect.suspend(() =>
     options.vendors?.(settle(toValue(user) as ConfigInfo)) ?? Effect.succeed<ReadonlyArray<string>>([])
   )
-  const grants: Grants = { user, vendors: yield* Effect.cached(vendors) }
+  const grants: Grants = { user, home: dirs.home, vendors: yield* Effect.cached(vendors) }
   const asked: Array<ProjectFiles["asked"]> = []
   const others = yield* Effect.forEach(found.project, (place) => {
     const project = projectFiles({
@@ -173,7 +190,10 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       grants
     })
     asked.push(project.asked)
-    return readPlace(place, { home: dirs.home, seen, whyNot, project })
+    return Effect.map(
+      readPlace(place, { home: dirs.home, seen, whyNot, project }),
+      (parts) => parts.map((part) => placedIn(place.directory, part))
+    )
   })
   const contents = [...own, ...others.flat()]
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
@@ -194,7 +214,10 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     )
   const broken = contents.flatMap((content) => content.broken)
   const merged = withoutAgents(
-    [project.tree, yield* overridesOf(options)].reduce(merge, user),
+    [project.tree, placedIn(realPath(options.directory), { tree: yield* overridesOf(options) }).tree].reduce(
+      merge,
+      user
+    ),
     new Set(broken.map(({ name }) => name))
   )
   const entries = entriesOf(merged)

@@ -2,10 +2,12 @@
 import * as Env from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { realpathSync } from "node:fs"
 import { userInfo } from "node:os"
-import { isAbsolute, join, resolve } from "node:path"
+import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
 /** The directories of this user; all paths are absolute, and nothing is created before it is needed. */
 export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
@@ -42,6 +44,13 @@ export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
   static readonly layer = (options: { readonly database?: string } = {}): Layer.Layer<DataDirs> =>
     Layer.effect(DataDirs, make(options))
 }
+
+/** A path without links, also of what does not exist. */
+export const realPath = (path: string): string =>
+  Either.getOrElse(
+    Either.try(() => realpathSync(path)),
+    () => dirname(path) === path ? path : join(realPath(dirname(path)), basename(path))
+  )
 
 // An empty variable counts as unset, as in the XDG specification.
 const variable = (name: string) =>

@@ -61,6 +61,8 @@ export interface PermissionOptions {
   readonly asks: Asks
   /** Stands for `~/` and `$HOME` in patterns. */
   readonly home?: string
+  /** Resolves the links of an absolute path, also of what does not exist; by default, paths are taken as they are. */
+  readonly real?: (path: string) => string
 }
 
 /** Who answers. */

@@ -30,7 +30,7 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     ask: PermissionAsk,
     call?: AskingCall
   ) => Effect.Effect<void, PermissionDenied | StorageError, Hooks>
-  /** The same rules as they hold on this machine: a leading `~/` is its home. */
+  /** The same rules as they hold on this machine, by the paths that they mean in the session's directory. */
   readonly atHome: (subject: Subject) => Subject
   /** Returns a function that says whether the current rules and approvals allow reading a file. */
   readonly readAction: (subject: Subject) => Effect.Effect<(path: string) => Action, StorageError>
@@ -58,7 +58,7 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, PermissionNotFound | StorageError>
 }>() {
   /** Decides by rules, and passes questions to the `Answerer` of each tree. */
-  static readonly layer = (options: Pick<PermissionOptions, "home"> = {}) =>
+  static readonly layer = (options: Pick<PermissionOptions, "home" | "real"> = {}) =>
     Layer.scoped(Permission, makeBroker(options))
 
   /** Answers a question. */

@@ -66,7 +66,9 @@ export const globOf = (pattern: string): (text: string) => boolean => {
 
 /** Whose call it is, and the rules that apply to it. */
 export interface Subject {
-  readonly session: EventSource & Pick<SessionInfo, "projectID" | "directory">
+  readonly session: EventSource & Pick<SessionInfo, "projectID" | "directory"> & Partial<Pick<SessionInfo, "worktree">>
+  /** The names of a path of its calls; that path alone if absent. */
+  readonly namesOf?: (path: string) => PathNames
   /** The names of the agents from the root to the caller. */
   readonly path: ReadonlyArray<string>
   /** The mode of the tree. */
@@ -113,20 +115,64 @@ const everyRule = (_rule: Rule): boolean => true
 /** The pattern of every command that is known to only read. It covers no command by its text. */
 export const readingCommands = "<reads>"
 
-/** A rule, and whether it matches a pattern. */
+/** The permissions whose patterns are paths. */
+const ofPaths: ReadonlySet<string> = new Set(["edit", "external_directory", "list", "patch", "read", "write"])
+
+/** Whether the patterns of a permission are paths. */
+export const isOfPaths = (permission: string): boolean => ofPaths.has(permission)
+
+/** Whether a path or a pattern begins at the root of the file system. */
+export const isAbsolute = (path: string): boolean => /^(?:\/|[A-Za-z]:[\\/])/.test(path)
+
+/** The names of a path: as rules of its project name it, relative to the root, and absolute. Rules that allow see the first relative name only. */
+export interface PathNames {
+  readonly relative: ReadonlyArray<string>
+  readonly absolute: ReadonlyArray<string>
+}
+
+/** The names of a path of which nothing else is known. */
+export const onlyName = (path: string): PathNames => ({ relative: [path], absolute: [path] })
+
+/**
+ * The readings of a pattern that denies or asks: a name of a directory includes all below it, and `*` + `/` may be no
+ * directory.
+ */
+export const readingsOf = (pattern: string): ReadonlyArray<string> => {
+  const found = new Set([pattern, pattern.replace(/^\*+\//, "")])
+  // Visits what is added, too.
+  for (const each of found) {
+    const at = each.indexOf("/**/")
+    if (at >= 0 && found.size < 16) found.add(each.slice(0, at) + each.slice(at + 3)).add(each.replace("/**/", "/*/"))
+  }
+  const named = [...found].filter((each) => /(?:^|\/)[^*?/]+\/?$/.test(each))
+  return [...found, ...named.map((each) => `${each.replace(/\/$/, "")}/*`)]
+}
+
+/** Whether a rule matches a path. */
+const pathReaderOf = ({ action, pattern }: Rule): (names: PathNames) => boolean => {
+  const isWhole = isAbsolute(pattern)
+  const [fits = () => false, ...others] = (action === "allow" ? [pattern] : readingsOf(pattern)).map(globOf)
+  if (action === "allow") return ({ absolute, relative: [first = ""] }) => isWhole ? absolute.some(fits) : fits(first)
+  const fitsAny = (name: string) => fits(name) || others.some((each) => each(name))
+  return ({ absolute, relative }) => (isWhole ? absolute : relative).some(fitsAny)
+}
+
+/** A rule, and whether it matches a pattern or a path. */
 interface Reader {
   readonly rule: Rule
   readonly covers: (text: string, spaced: string) => boolean
+  readonly coversPath: (names: PathNames) => boolean
 }
 
 /** With a trailing ` *`, matching the text and a space is the same as matching with and without arguments. */
 const readerOf = (rule: Rule): Reader => {
   const { pattern } = rule
-  if (pattern === readingCommands) return { rule, covers: () => false }
+  if (pattern === readingCommands) return { rule, covers: () => false, coversPath: () => false }
   const covered = globOf(pattern)
-  if (!pattern.endsWith(" *")) return { rule, covers: covered }
+  const coversPath = pathReaderOf(rule)
+  if (!pattern.endsWith(" *")) return { rule, covers: covered, coversPath }
   const [beginning = ""] = pattern.slice(0, -2).split(/[*?]/, 1)
-  return { rule, covers: (text, spaced) => text.startsWith(beginning) && covered(spaced) }
+  return { rule, covers: (text, spaced) => text.startsWith(beginning) && covered(spaced), coversPath }
 }
 
 /**
@@ -151,23 +197,24 @@ const readersOf = (rules: Ruleset, permission: string): ReadonlyArray<Reader> =>
 export const evaluate = (
   rules: Ruleset,
   permission: string,
-  pattern: string,
+  what: string | PathNames,
   counts: (rule: Rule) => boolean = everyRule,
   reads = false
-): Action | undefined => deciding(rules, permission, pattern, counts, reads)?.action
+): Action | undefined => deciding(rules, permission, what, counts, reads)?.action
 
 /** The rule that decides: the last one that matches. */
 export const deciding = (
   rules: Ruleset,
   permission: string,
-  pattern: string,
+  what: string | PathNames,
   counts: (rule: Rule) => boolean = everyRule,
   reads = false
 ): Rule | undefined => {
-  const spaced = `${pattern} `
-  const covered = (reader: Reader) =>
-    reader.covers(pattern, spaced) || (reads && reader.rule.pattern === readingCommands)
-  return readersOf(rules, permission).find((reader) => covered(reader) && counts(reader.rule))?.rule
+  const all = readersOf(rules, permission)
+  if (typeof what !== "string") return all.find((reader) => reader.coversPath(what) && counts(reader.rule))?.rule
+  const spaced = `${what} `
+  const covered = (reader: Reader) => reader.covers(what, spaced) || (reads && reader.rule.pattern === readingCommands)
+  return all.find((reader) => covered(reader) && counts(reader.rule))?.rule
 }
 
 /** Whether a rule counts for a pattern that no wildcard may allow: rules that allow must name it in full. */
@@ -190,7 +237,7 @@ export const namesProgram = ({ pattern }: Rule, command: string): boolean =>
 export const isNarrow = ({ pattern }: Rule): boolean => !/^\*+$/.test(pattern)
 
 /** What a rule set says of changing a path where it denies that, or names it: a catch-all that asks does not count. */
-export const editingBy = (rules: Ruleset, path: string): Action => {
+export const editingBy = (rules: Ruleset, path: string | PathNames): Action => {
   const rule = deciding(rules, "edit", path)
   return rule === undefined || (rule.action === "ask" && !isNarrow(rule)) ? "allow" : rule.action
 }
@@ -219,10 +266,3 @@ export const denials = (rules: Ruleset): Ruleset =>
   rules.some((rule) => rule.action === "deny")
     ? rules.map((rule) => rule.action === "deny" ? rule : { ...rule, action: "allow" })
     : []
-
-/** Expands a leading `~/` or `$HOME` of each pattern to the home directory. */
-export const expandHome = (rules: Ruleset, home: string): Ruleset =>
-  rules.map((rule) => {
-    const rest = /^(?:~|\$HOME)(?=\/|$)(.*)$/s.exec(rule.pattern)
-    return rest === null ? rule : { ...rule, pattern: home + (rest[1] ?? "") }
-  })

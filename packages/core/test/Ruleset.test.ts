@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { covers, denials, deniesAll, evaluate, expandHome, stricter } from "@skein/core/Ruleset"
+import { covers, denials, deniesAll, evaluate, stricter } from "@skein/core/Ruleset"
 import { type Action, fromConfig, type Ruleset } from "@skein/domain/Rule"
 import * as FastCheck from "effect/FastCheck"
 
@@ -112,21 +112,5 @@ describe("the stricter of two actions", () => {
       expect(stricter(a, "deny")).toBe("deny")
       expect(stricter(a, "allow")).toBe(a)
     })
-  })
-})
-
-describe("the home directory", () => {
-  const pattern = (text: string) =>
-    expandHome([{ permission: "read", pattern: text, action: "allow" }], "/home/ada")[0]?.pattern
-
-  it("replaces a leading ~ or $HOME, and nothing else", () => {
-    expect(pattern("~/notes/*")).toBe("/home/ada/notes/*")
-    expect(pattern("$HOME/notes/*")).toBe("/home/ada/notes/*")
-    expect(pattern("$HOME")).toBe("/home/ada")
-    expect(pattern("~")).toBe("/home/ada")
-    expect(pattern("~other/x")).toBe("~other/x")
-    expect(pattern("$HOMEX/x")).toBe("$HOMEX/x")
-    expect(pattern("a/~/b")).toBe("a/~/b")
-    expect(pattern("echo $HOME/x")).toBe("echo $HOME/x")
   })
 })

@@ -6,8 +6,14 @@ export const Action = Schema.Literal("allow", "ask", "deny")
 /** The type of a rule's action. */
 export type Action = typeof Action.Type
 
+const written = { permission: Schema.NonEmptyString, pattern: Schema.String, action: Action }
+
 /** One rule: `permission` and `pattern` are wildcards, the last rule that matches decides. */
-export const Rule = Schema.Struct({ permission: Schema.NonEmptyString, pattern: Schema.String, action: Action })
+export const Rule = Schema.Struct({
+  ...written,
+  /** Where it is written: a file with its line, or a flag. Absent for rules that are built in or given by a program. */
+  origin: Schema.optional(Schema.String)
+})
 /** The type of a rule. */
 export interface Rule extends Schema.Schema.Type<typeof Rule> {}
 
@@ -26,7 +32,7 @@ export const PermissionConfig = Schema.Union(
     key: Schema.NonEmptyString,
     value: Schema.Union(Action, Schema.Record({ key: Schema.String, value: Action }))
   }),
-  Ruleset
+  Schema.Array(Schema.Struct(written))
 )
 /** The type of rules in config. */
 export type PermissionConfig = typeof PermissionConfig.Type
@@ -42,4 +48,5 @@ export const fromConfig = (config: PermissionConfig): Ruleset => {
   )
 }
 
-const isRuleset = (config: PermissionConfig): config is Ruleset => Array.isArray(config)
+const isRuleset = (config: PermissionConfig): config is Extract<PermissionConfig, ReadonlyArray<unknown>> =>
+  Array.isArray(config)

@@ -7,7 +7,7 @@ import type * as CommandFiles from "@skein/config/CommandFiles"
 import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { type ConfigVersion, follow } from "@skein/config/ConfigWatch"
-import { DataDirs } from "@skein/config/DataDirs"
+import { DataDirs, realPath } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
 import { Agent, builtins } from "@skein/core/Agent"
 import type { Bus } from "@skein/core/Bus"
@@ -287,7 +287,7 @@ const processOptions = Effect.fnUntraced(function*(
     storage: Layer.effect(SessionStorage, SessionStorage),
     spill: Layer.succeed(Spill, yield* Spill),
     owner,
-    permission: { asks, home }
+    permission: { asks, home, real: realPath }
   }
 })
 

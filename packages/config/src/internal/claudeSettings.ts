@@ -5,7 +5,6 @@
 import { ClaudeHooksConfig } from "@skein/domain/HookConfig"
 import { nearest } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"
-import { dirname } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { issueIn } from "./configContent.ts"
 import { settleContent } from "./configFile.ts"
@@ -23,7 +22,7 @@ import {
   type WhyNot,
   wordOf
 } from "./foreign.ts"
-import { claudePatterns, hostPatterns, isRule, pathsBelow } from "./foreignLimits.ts"
+import { claudePatterns, does, hostPatterns, isRule, pathsBelow } from "./foreignLimits.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import type { ConfigSource } from "./substitute.ts"
 
@@ -132,7 +131,7 @@ export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSo
   const parsed = yield* parseForeign(path)
   if ("content" in parsed) return parsed.content
   const remarks: Remarks = { notes: [...parsed.notes], loud: [] }
-  const entries = joined(settingsOf(parsed.tree, whyNot, remarks), dirname(dirname(path)))
+  const entries = joined(settingsOf(parsed.tree, whyNot, remarks))
   // `{env:X}` and `{file:p}` have no meaning in these files.
   const settled = (kept: ReadonlyArray<LocatedEntry>) =>
     settleContent({ tree: { ...parsed.tree, entries: kept }, faults: [], refused: [] }, path)
@@ -231,23 +230,13 @@ const unread = (at: Fault["at"], key: string): Fault => ({ at, key, message: `${
 const rulesEntry = (at: Fault["at"], items: ReadonlyArray<Located>): ReadonlyArray<LocatedEntry> =>
   items.length === 0 ? [] : [entry("permission", at, { kind: "array", at, items })]
 
-/**
- * The settings with all rules under one key, where a denial comes last. A rule for an absolute path in the project
- * applies to the relative one as well.
- */
-const joined = (entries: ReadonlyArray<LocatedEntry>, root: string): ReadonlyArray<LocatedEntry> => {
+/** The settings with all rules under one key, where a denial comes last. */
+const joined = (entries: ReadonlyArray<LocatedEntry>): ReadonlyArray<LocatedEntry> => {
   const found = entries.filter(({ key }) => key === "permission")
   const [first] = found
   if (first === undefined) return entries
-  const rules = found.flatMap(({ value }) => value.kind === "array" ? value.items : []).flatMap((each) => {
-    const [permission = "", pattern = "", action] = each.kind === "object"
-      ? each.entries.map(({ value }) => plain(value) as string)
-      : []
-    const does = actions.find((name) => name === action) ?? "deny"
-    const below = does !== "allow" && pattern.startsWith(`${root}/`) ? pathsBelow(pattern.slice(root.length + 1)) : []
-    return [each, ...below.map((path) => rule(permission, path, does, each.at))].map((written) => ({ does, written }))
-  })
-  const items = actions.flatMap((action) => rules.filter(({ does }) => does === action).map(({ written }) => written))
+  const rules = found.flatMap(({ value }) => value.kind === "array" ? value.items : [])
+  const items = actions.flatMap((action) => rules.filter(does(action)))
   return [...entries.filter((each) => !found.includes(each)), ...rulesEntry(first.value.at, items)]
 }
 

@@ -2,7 +2,7 @@
  * Merges the files of a project, so that no file of another tool lifts a restriction of an earlier one: compares
  * wildcards, and lays rules over others without lifting their denials.
  */
-import { walk } from "@skein/core/Ruleset"
+import { isAbsolute, readingsOf, walk } from "@skein/core/Ruleset"
 import type { Rule } from "@skein/domain/Rule"
 import {
   merge,
@@ -29,12 +29,20 @@ export const coversAll = (wide: string, narrow: string): boolean =>
 const glob = (wide: string, narrow: string): boolean =>
   walk(wide, narrow, "*", (sign: string, other) => sign === other || (sign === "?" && other !== "*"))
 
-// The home directory is unknown here, so any may be meant.
-const anywhere = (pattern: string): string => pattern.replace(/^(?:~|\$HOME)(?=\/|$)/, "*")
+const isRooted = (pattern: string): boolean => isAbsolute(pattern) || /^(?:~|\$HOME|\$\{HOME\})(?=\/|$)/.test(pattern)
+
+// Neither the home directory nor the project's is known here, so any may be meant.
+const anywhere = (pattern: string): string => pattern.replace(/^(?:~|\$HOME|\$\{HOME\})(?=\/|$)/, "*")
+
+/** The patterns for comparison with another one: a path in the project may also be written from the root. */
+const comparable = (pattern: string, other: string): ReadonlyArray<string> =>
+  readingsOf(pattern).flatMap(forms).flatMap((each) =>
+    isRooted(other) && !isRooted(each) ? [each, `*/${each}`] : [anywhere(each)]
+  )
 
 /** Whether some text matches both. */
 export const overlaps = (a: string, b: string): boolean =>
-  forms(anywhere(a)).some((left) => forms(anywhere(b)).some((right) => meet(left, right)))
+  comparable(a, b).some((left) => comparable(b, a).some((right) => meet(left, right)))
 
 // Both sides have runs here, so `walk`, which extends the last run of one side only, cannot decide.
 const meet = (a: string, b: string): boolean => {
@@ -75,29 +83,31 @@ const same = (a: Region, b: Region): boolean => a.permission === b.permission &&
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const
 
+type AnyRule = Omit<Rule, "origin">
+
 /**
  * The rules to append to `base`, so that its denials stay, and the rest is as if `over` had been appended. Only a last
  * match can lift a denial, so each rule that would do so is followed by the denials of `base`, cut down to what that
  * rule covers, and by their exceptions. If no wildcard expresses the intersection of two wildcards, the result is
  * stricter, never more permissive.
  */
-export const narrow = <R extends Rule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
+export const narrow = <R extends AnyRule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
   over.flatMap((rule) => rule.action === "deny" ? [rule] : confine(base, rule, ({ action }) => action === "deny"))
 
 /** The rules to append to `base`, as `narrow` returns them, so that its questions are not lifted either. */
-export const tighten = <R extends Rule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
+export const tighten = <R extends AnyRule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
   over.flatMap((rule) => {
-    const isStricter = ({ action }: Rule) => strictness[action] > strictness[rule.action]
+    const isStricter = ({ action }: AnyRule) => strictness[action] > strictness[rule.action]
     // Such a question, repeated in full, would lift denials outside of what the rule covers.
     const isUncut = rule.action === "allow"
       && base.some((each) => each.action === "ask" && !apart(each, rule) && intersection(each, rule) === undefined)
     return isUncut ? narrow(base, [{ ...rule, action: "ask" }]) : confine(base, rule, isStricter)
   })
 
-const confine = <R extends Rule>(
+const confine = <R extends AnyRule>(
   base: ReadonlyArray<R>,
   rule: R,
-  isStricter: (before: Rule) => boolean
+  isStricter: (before: AnyRule) => boolean
 ): ReadonlyArray<R> => {
   let rules = [rule]
   let restricted = false
@@ -124,7 +134,7 @@ const confine = <R extends Rule>(
  * The rules of `base` for one region: appended to a denial, they restore it there. Denials that no wildcard can cut
  * down to the region are restored in full.
  */
-export const within = <R extends Rule>(
+export const within = <R extends AnyRule>(
   base: ReadonlyArray<R>,
   permission: string,
   pattern: string = "*"
@@ -139,7 +149,7 @@ export const within = <R extends Rule>(
  * The rules of `base` for one region, to append to rules that restrict it: no more permissive than `base` there, and
  * than those rules elsewhere. Undefined if no wildcards can express that.
  */
-export const inside = <R extends Rule>(base: ReadonlyArray<R>, region: Region): ReadonlyArray<R> | undefined => {
+export const inside = <R extends AnyRule>(base: ReadonlyArray<R>, region: Region): ReadonlyArray<R> | undefined => {
   let found: ReadonlyArray<R> = []
   for (const rule of base) {
     if (apart(rule, region)) continue

@@ -4,13 +4,15 @@
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { defaultRules } from "@skein/core/Agent"
+import { placed } from "@skein/core/RulePaths"
 import { evaluate } from "@skein/core/Ruleset"
-import type { Action } from "@skein/domain/Rule"
+import type { Ruleset } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
+import { realPath } from "../DataDirs.ts"
 import type { TrustItem } from "../TrustItem.ts"
-import { type Origin, record, valueAt } from "./sourced.ts"
+import { type Origin, record, toValue, valueAt } from "./sourced.ts"
 import type { Grants } from "./weigh.ts"
 
 /** The directories, lowest priority first. */
@@ -97,8 +99,6 @@ export const mainTree = Effect.fnUntraced(function*(root: string) {
   return isKnown ? dirname(git) : undefined
 }, Effect.orElseSucceed(() => undefined))
 
-const strictness: Readonly<Record<Action, number>> = { allow: 0, ask: 1, deny: 2 }
-
 /** The files of the project with this top, for sessions in `directory`. `data` is where trust is kept. */
 export const projectFiles = (options: {
   readonly root: string
@@ -108,12 +108,10 @@ export const projectFiles = (options: {
 }): ProjectFiles => {
   const { data, directory, grants, root } = options
   const asked: Array<TrustItem> = []
-  const rules = [...defaultRules, ...valueAt(grants.user, "rules", ["permission"])?.rules ?? []]
-
-  /** The strictest action for the path under each of its names. */
-  const actionFor = (names: ReadonlyArray<string>): Action =>
-    names.map((name) => evaluate(rules, "read", name) ?? "ask")
-      .reduce((before, action) => (strictness[action] > strictness[before] ? action : before))
+  const said = valueAt(grants.user, "rules", ["permission"])
+  const own = said === undefined ? [] : toValue(said) as Ruleset
+  const place = { roots: [root], base: root, home: grants.home, real: realPath } as const
+  const rules = [...defaultRules, ...own.flatMap((rule) => placed(rule, place))]
 
   /** A name that is trusted for a plain file is not trusted for a hard link. */
   const unlessTrusted = Effect.fnUntraced(function*(name: string, by: Origin, linked: boolean) {
@@ -157,8 +155,7 @@ export const projectFiles = (options: {
     }
     const why = refusesPath(within)
     if (why !== undefined || (by === undefined && !isLink && !linked)) return why
-    const near = relative(yield* real(directory), target)
-    const action = actionFor([within, written, target, ...(isOutside(near) ? [] : [near])])
+    const action = evaluate(rules, "read", { relative: [within, written], absolute: [target, resolve(path)] }) ?? "ask"
     if (action === "deny") return "your rules deny reading it"
     return linked || action === "ask" ? yield* unlessTrusted(within, by ?? { name: path }, linked) : undefined
   })

@@ -245,7 +245,7 @@ const makeSoften = (project: SourcedRecord, counts: Counts) => {
   /** `base` are the rules without the project, `above` the project's earlier rules. */
   return (
     path: Path,
-    base: ReadonlyArray<Rule>,
+    base: ReadonlyArray<Omit<Rule, "origin">>,
     above: ReadonlyArray<SourcedRule> = []
   ): ReadonlyArray<SourcedRule> => {
     const restricts = above.filter(({ action }) => action !== "allow")

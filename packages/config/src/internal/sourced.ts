@@ -2,6 +2,7 @@
  * Config values with their origins, for merging and for messages, and where servers run: in one directory for a whole
  * project, wherever in it a session works.
  */
+import { placed, type RulePlace } from "@skein/core/RulePaths"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { fromConfig, type PermissionConfig, type Rule } from "@skein/domain/Rule"
 import { basename, dirname } from "node:path"
@@ -13,7 +14,7 @@ export interface Origin {
 }
 
 /** A rule with its origin. */
-export interface SourcedRule extends Rule {
+export interface SourcedRule extends Omit<Rule, "origin"> {
   readonly origin: Origin
 }
 
@@ -63,7 +64,7 @@ export const record = (entries: Iterable<readonly [string, Sourced]>, origin: Or
 })
 
 /** The path of a rule: `permission.edit` for all of `edit`, `permission.bash.git status` for one pattern. */
-export const rulePath = (path: ReadonlyArray<string>, rule: Rule): ReadonlyArray<string> =>
+export const rulePath = (path: ReadonlyArray<string>, rule: Omit<Rule, "origin">): ReadonlyArray<string> =>
   rule.pattern === "*" ? [...path, rule.permission] : [...path, rule.permission, rule.pattern]
 
 /** Whether the value at a path is a set of rules. */
@@ -160,6 +161,14 @@ export const entriesOf = (tree: Sourced, path: ReadonlyArray<string> = []): Read
       }]
   }
 }
+
+/** The same with all rules by the names of the paths that they mean. */
+export const withPlacedRules = <Tree extends Sourced>(tree: Tree, place: RulePlace): Tree =>
+  tree.kind === "record"
+    ? { ...tree, entries: new Map([...tree.entries].map(([key, value]) => [key, withPlacedRules(value, place)])) }
+    : tree.kind === "rules"
+    ? { ...tree, rules: tree.rules.flatMap((rule) => placed(rule, place)) }
+    : tree
 
 /** Directories with config for the directory that they are in. */
 const configDirectories = new Set([".claude", ".opencode", ".skein"])

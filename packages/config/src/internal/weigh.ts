@@ -173,6 +173,8 @@ const issueOf = (item: TrustItem, why: string): ConfigIssue => ({
 /** What the user grants a project's files, by their own config. */
 export interface Grants {
   readonly user: SourcedRecord
+  /** What `~/` means in it. */
+  readonly home?: string
   /** The providers that answer where the user's config names no model. */
   readonly vendors: Effect.Effect<ReadonlyArray<string>>
 }

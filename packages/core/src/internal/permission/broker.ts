@@ -8,14 +8,15 @@ import { Answerer, PermissionDenied, type PermissionOptions } from "../../Answer
 import { failpoint } from "../../Failpoints.ts"
 import { type HookPlace, Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
-import { type AskingCall, type Caller, expandHome, type Subject } from "../../Ruleset.ts"
+import { makeSessionPaths } from "../../RulePaths.ts"
+import type { AskingCall, Caller, Subject } from "../../Ruleset.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import type { Entry } from "../../Write.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore, askedIn } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
-import { askingRule, isOffered, mayBeDenied, programOf, remembered, wouldAllow } from "./verdict.ts"
+import { askingRule, isOffered, mayBeDenied, programOf, wouldAllow } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -99,7 +100,7 @@ const explained = (
 }
 
 /** Makes the service. */
-export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
+export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
   Effect.gen(function*() {
     const journal = yield* Journal
     const storage = yield* SessionStorage
@@ -108,15 +109,18 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     const lifetime = yield* Effect.scope
     const holding = yield* makeHolding
     const approvals = yield* makeApprovals(holding)
-    const home = options.home
-    const expand = remembered((rules) => home === undefined ? rules : expandHome(rules, home))
+    const pathsOf = makeSessionPaths(options)
 
-    const atHome = (subject: Subject): Subject => ({
-      ...subject,
-      rules: expand(subject.rules),
-      ceilings: subject.ceilings.map(expand),
-      ...(subject.earlier === undefined ? {} : { earlier: subject.earlier.map(expand) })
-    })
+    const atHome = (subject: Subject): Subject => {
+      const { namesOf, place } = pathsOf(subject.session)
+      return {
+        ...subject,
+        namesOf,
+        rules: place(subject.rules),
+        ceilings: subject.ceilings.map(place),
+        ...(subject.earlier === undefined ? {} : { earlier: subject.earlier.map(place) })
+      }
+    }
 
     /**
      * The current rules, however long ago the call began: ceilings may have narrowed while somebody thought about it.
@@ -214,7 +218,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         patterns: ask.patterns,
         always: lasts ? ask.always : [],
         ...(autoAllows(subject, tool, ask) ? {} : { needsPerson: true as const }),
-        metadata: explained(subject, tool, ask, verdict)
+        metadata: explained(yield* present(subject), tool, ask, verdict)
       }
       const hooks = yield* Hooks
       const caller = { name: tool.name, permission: ask.permission }

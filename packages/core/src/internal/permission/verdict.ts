@@ -12,8 +12,11 @@ import {
   editingBy,
   evaluate,
   isNarrow,
+  isOfPaths,
   namesBeginning,
   namesProgram,
+  onlyName,
+  type PathNames,
   stricter,
   type Subject
 } from "../../Ruleset.ts"
@@ -30,13 +33,13 @@ export const readsOnly = (subject: Subject): boolean =>
 const verdict = (
   rules: Ruleset,
   { name, permission }: Caller,
-  pattern: string,
+  what: string | PathNames,
   counts?: (rule: Rule) => boolean,
   reads = false
 ): Action | undefined => {
-  const byKey = evaluate(rules, permission, pattern, counts, reads)
+  const byKey = evaluate(rules, permission, what, counts, reads)
   if (name === permission || !names(rules, name)) return byKey
-  const byName = evaluate(rules, name, pattern, counts, reads)
+  const byName = evaluate(rules, name, what, counts, reads)
   return byKey === undefined || byName === undefined ? byKey ?? byName : stricter(byKey, byName)
 }
 
@@ -54,10 +57,14 @@ const strictest = (subject: Subject, of: (rules: Ruleset) => Action | undefined,
   )
 
 /** What a rule set says of the alias of a permission, by a rule that does not match the permission itself. */
-const byAlias = (rules: Ruleset, { alias, permission }: PermissionAsk, pattern: string): Action => {
-  const rule = alias === undefined ? undefined : deciding(rules, alias, pattern)
+const byAlias = (rules: Ruleset, { alias, permission }: PermissionAsk, what: string | PathNames): Action => {
+  const rule = alias === undefined ? undefined : deciding(rules, alias, what)
   return rule === undefined || covers(rule.permission, permission) ? "allow" : rule.action
 }
+
+/** What rules compare: of a path all its names. */
+const named = ({ namesOf = onlyName }: Subject, permission: string, pattern: string): string | PathNames =>
+  isOfPaths(permission) ? namesOf(pattern) : pattern
 
 /** The tool's name does not matter for further permissions of a call, such as leaving the directory. */
 const callerOf = (tool: Caller, { permission }: PermissionAsk): Caller =>
@@ -96,8 +103,9 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
   return ask.patterns.map((pattern) => {
     const counting = counts(pattern)
     const isReading = reading.has(pattern)
-    const byKey = strictest(subject, (rules) => verdict(rules, caller, pattern, counting, isReading), "ask")
-    const action = stricter(byKey, strictest(subject, (rules) => byAlias(rules, ask, pattern), "allow"))
+    const what = named(subject, ask.permission, pattern)
+    const byKey = strictest(subject, (rules) => verdict(rules, caller, what, counting, isReading), "ask")
+    const action = stricter(byKey, strictest(subject, (rules) => byAlias(rules, ask, what), "allow"))
     const met = ask.unclear === true ? stricter(action, "ask") : action
     const isKnown = () => evaluate(readOnlyBash, "bash", pattern, counting, isReading) === "allow"
     return !onlyReads || (met === "allow" && isKnown()) ? met : "deny"
@@ -105,12 +113,16 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
 }
 
 /** What the rules say of reading a path, without approvals. */
-export const readingOf = (subject: Subject) => (path: string): Action =>
-  strictest(subject, (rules) => evaluate(rules, "read", path), "ask")
+export const readingOf = (subject: Subject) => (path: string): Action => {
+  const names = (subject.namesOf ?? onlyName)(path)
+  return strictest(subject, (rules) => evaluate(rules, "read", names), "ask")
+}
 
 /** What rules that deny edits, or ask for some of them, say of changing a path. */
-export const editingOf = (subject: Subject) => (path: string): Action =>
-  strictest(subject, (rules) => editingBy(rules, path), "allow")
+export const editingOf = (subject: Subject) => (path: string): Action => {
+  const names = (subject.namesOf ?? onlyName)(path)
+  return strictest(subject, (rules) => editingBy(rules, names), "allow")
+}
 
 /** Whether any rule denies some of a permission. */
 export const deniesSome = ({ ceilings, earlier = [], rules }: Subject) => (permission: string): boolean =>
@@ -145,12 +157,12 @@ export const isDefault = (rule: Rule): boolean => defaults.has(rule)
 const decidingOf = (
   rules: Ruleset,
   { name, permission }: Caller,
-  pattern: string,
+  what: string | PathNames,
   counts: ((rule: Rule) => boolean) | undefined,
   reads: boolean
 ): ReadonlyArray<Rule> => {
   const keys = name === permission || !names(rules, name) ? [permission] : [permission, name]
-  return keys.flatMap((key) => deciding(rules, key, pattern, counts, reads) ?? [])
+  return keys.flatMap((key) => deciding(rules, key, what, counts, reads) ?? [])
 }
 
 /** The rule that asks for a call, of the agent or of an agent above it; undefined if nobody wrote one. */
@@ -159,7 +171,13 @@ export const askingRule = (subject: Subject, tool: Caller, ask: PermissionAsk): 
   const counts = countsFor(ask)
   return ask.patterns.flatMap((pattern) =>
     [subject.rules, ...subject.ceilings].flatMap((rules) =>
-      decidingOf(rules, caller, pattern, counts(pattern), ask.reads?.includes(pattern) === true)
+      decidingOf(
+        rules,
+        caller,
+        named(subject, ask.permission, pattern),
+        counts(pattern),
+        ask.reads?.includes(pattern) === true
+      )
     )
   ).find((rule) => rule.action === "ask" && !isDefault(rule))
 }
@@ -176,11 +194,10 @@ export const asksOnlyBy = (
   return ask.patterns.every((pattern) => {
     const counting = counts(pattern)
     const reads = ask.reads?.includes(pattern) === true
-    return decidingOf(subject.rules, caller, pattern, counting, reads).every((rule) =>
+    const what = named(subject, ask.permission, pattern)
+    return decidingOf(subject.rules, caller, what, counting, reads).every((rule) =>
       rule.action === "allow" || (rule.action === "ask" && isWeak(rule))
-    ) && subject.ceilings.every((ceiling) =>
-      (verdict(ceiling, caller, pattern, counting, reads) ?? "allow") === "allow"
-    )
+    ) && subject.ceilings.every((ceiling) => (verdict(ceiling, caller, what, counting, reads) ?? "allow") === "allow")
   })
 }
 
@@ -238,22 +255,12 @@ export const byOtherWords = (subject: Subject, tool: Caller, ask: PermissionAsk)
   )
 }
 
-/** Caches what was made of a rule set: sets are immutable, and the same few are checked at every step. */
-export const remembered = <A>(make: (rules: Ruleset) => A): (rules: Ruleset) => A => {
-  const known = new WeakMap<Ruleset, A>()
-  return (rules) => {
-    const found = known.get(rules)
-    if (found !== undefined) return found
-    const made = make(rules)
-    known.set(rules, made)
-    return made
-  }
-}
-
-const deniedTools = remembered((_rules) => new Map<string, boolean>())
+/** What sets deny of tools: sets are immutable, and the same few are checked at every step. */
+const deniedTools = new WeakMap<Ruleset, Map<string, boolean>>()
 
 const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean => {
-  const known = deniedTools(rules)
+  const known = deniedTools.get(rules) ?? new Map<string, boolean>()
+  deniedTools.set(rules, known)
   const key = `${name} ${permission}`
   const found = known.get(key) ?? (deniesAll(rules, permission) || (names(rules, name) && deniesAll(rules, name)))
   known.set(key, found)

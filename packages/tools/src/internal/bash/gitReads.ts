@@ -95,6 +95,9 @@ export const makeTrackedNames = (environment: Readonly<Record<string, string | u
     })
 }
 
+/** A relative path as rules see it: absolute, if it leads out of the directory. */
+export const shownAs = (top: string, name: string): string => name.startsWith("../") ? resolve(top, name) : name
+
 /** The maximum number of files that a question lists. */
 const mostNamed = 20
 
@@ -127,10 +130,8 @@ export const withGitReads = Effect.fnUntraced(function*(
   const read = new Set<string>()
   const collected = new Set<string>()
   const note = (names: ReadonlyArray<string>, limits: ReadonlyArray<string>, into: Set<string>) => {
-    const found = names.filter((name) =>
-      !name.startsWith("../") && reading(name) !== "allow" && mayBeNamed(limits, name)
-    )
-    for (const name of found.slice(0, mostNamed)) into.add(name)
+    const found = names.filter((name) => reading(shownAs(top, name)) !== "allow" && mayBeNamed(limits, name))
+    for (const name of found.slice(0, mostNamed)) into.add(shownAs(top, name))
   }
   const invocations: Array<Invocation> = []
   for (const invocation of parts.invocations) {

@@ -5,11 +5,12 @@
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { realpathSync } from "node:fs"
-import { join, relative } from "node:path"
+import { join, relative, resolve } from "node:path"
 import { attempt } from "../disk.ts"
 import { makeGit } from "../git/gitCommand.ts"
 import { isProtected } from "../protectedNames.ts"
 import { gitCall } from "./gitCall.ts"
+import { shownAs } from "./gitReads.ts"
 import { mayBeNamed } from "./gitShown.ts"
 import type { Invocation } from "./parts.ts"
 import type { Places } from "./places.ts"
@@ -128,9 +129,9 @@ export const makeGitReplaces = Effect.fnUntraced(function*(
         ]
         for (const look of looks) {
           for (const name of yield* git(root, look)) {
-            const path = relative(top, join(root, name))
+            const path = shownAs(top, relative(top, join(root, name)))
             const isKept = isProtected(path) || reading(path) !== "allow"
-            if (isKept && !path.startsWith("../") && mayBeNamed(limits, name)) replaced.set(path, join(top, path))
+            if (isKept && mayBeNamed(limits, name)) replaced.set(path, resolve(top, path))
           }
         }
       }
