@@ -2,6 +2,7 @@
  * The built program with rules that deny paths: each spelling holds for every tool, in the user's config and in files of
  * the project, wherever in the project Skein is started.
  */
+import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { describe, expect, it, vi } from "vitest"
@@ -149,18 +150,27 @@ it.each(["", "src"])("rules of Claude Code's settings hold from /%s", async (dir
   expect(found.filter((text) => !text.includes("denied"))).toEqual([])
 })
 
-it("git shows nothing of a denied file to a session below the directory of that file", async () => {
+it("git neither shows nor replaces a denied file in another directory of the project", async () => {
+  const git = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
   const { found } = await results(
     (place) => {
       put(place, "priv/s.txt", "SECRET")
       put(place, "src/a.txt", "a")
-      put(place, "skein.json", JSON.stringify(asRules(["priv/*"])))
+      spawnSync("git", ["add", "-A"], { cwd: place.project })
+      spawnSync("git", [...git, "commit", "-qm", "first"], { cwd: place.project })
+      put(place, "priv/s.txt", "CHANGED")
+      place.configure({
+        permission: { ...asRules(["priv/*"]).permission, bash: "allow" }
+      })
     },
-    () => [["bash", { command: "git diff --no-index /dev/null ../priv/s.txt; git add -A .." }]],
-    "src"
+    () => [["bash", { command: "git log -p" }], ["bash", { command: "git reset -q --hard" }]],
+    "src",
+    ["--sandbox", "off"]
   )
-  expect(found.join()).not.toContain("SECRET")
-  expect(found.join()).toContain("denied")
+  expect(found).toEqual([
+    expect.stringMatching(/a rule forbids read \(.*priv\/s\.txt\)/),
+    expect.stringMatching(/a rule forbids edit \(.*priv\/s\.txt\)/)
+  ])
 })
 
 it("a rule of a file in a directory is relative to that directory", async () => {
@@ -169,13 +179,14 @@ it("a rule of a file in a directory is relative to that directory", async () => 
       put(each, "src/skein.json", JSON.stringify(asRules(["gen/*"])))
       put(each, "src/gen/a.txt", "SECRET")
       put(each, "gen/a.txt", "open")
+      put(each, "src/deep/a.txt", "a")
     },
     () => [
-      ["read", { filePath: "gen/a.txt" }],
-      ["write", { filePath: "gen/new.txt", content: "x" }],
-      ["bash", { command: "cat ../gen/a.txt" }]
+      ["read", { filePath: "../gen/a.txt" }],
+      ["write", { filePath: "../gen/new.txt", content: "x" }],
+      ["bash", { command: "cat ../../gen/a.txt" }]
     ],
-    "src",
+    "src/deep",
     ["--sandbox", "off"]
   )
   expect(found.map((text) => text.includes("denied: a rule"))).toEqual([true, true, false])
