@@ -63,7 +63,7 @@ const byAlias = (rules: Ruleset, { alias, permission }: PermissionAsk, what: str
 }
 
 /** What rules compare: of a path all its names. */
-const named = ({ namesOf = onlyName }: Subject, permission: string, pattern: string): string | PathNames =>
+const comparedBy = ({ namesOf = onlyName }: Subject, permission: string, pattern: string): string | PathNames =>
   isOfPaths(permission) ? namesOf(pattern) : pattern
 
 /** The tool's name does not matter for further permissions of a call, such as leaving the directory. */
@@ -103,7 +103,7 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
   return ask.patterns.map((pattern) => {
     const counting = counts(pattern)
     const isReading = reading.has(pattern)
-    const what = named(subject, ask.permission, pattern)
+    const what = comparedBy(subject, ask.permission, pattern)
     const byKey = strictest(subject, (rules) => verdict(rules, caller, what, counting, isReading), "ask")
     const action = stricter(byKey, strictest(subject, (rules) => byAlias(rules, ask, what), "allow"))
     const met = ask.unclear === true ? stricter(action, "ask") : action
@@ -114,14 +114,14 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
 
 /** What the rules say of reading a path, without approvals. */
 export const readingOf = (subject: Subject) => (path: string): Action => {
-  const names = (subject.namesOf ?? onlyName)(path)
-  return strictest(subject, (rules) => evaluate(rules, "read", names), "ask")
+  const what = comparedBy(subject, "read", path)
+  return strictest(subject, (rules) => evaluate(rules, "read", what), "ask")
 }
 
 /** What rules that deny edits, or ask for some of them, say of changing a path. */
 export const editingOf = (subject: Subject) => (path: string): Action => {
-  const names = (subject.namesOf ?? onlyName)(path)
-  return strictest(subject, (rules) => editingBy(rules, names), "allow")
+  const what = comparedBy(subject, "edit", path)
+  return strictest(subject, (rules) => editingBy(rules, what), "allow")
 }
 
 /** Whether any rule denies some of a permission. */
@@ -174,7 +174,7 @@ export const askingRule = (subject: Subject, tool: Caller, ask: PermissionAsk): 
       decidingOf(
         rules,
         caller,
-        named(subject, ask.permission, pattern),
+        comparedBy(subject, ask.permission, pattern),
         counts(pattern),
         ask.reads?.includes(pattern) === true
       )
@@ -194,7 +194,7 @@ export const asksOnlyBy = (
   return ask.patterns.every((pattern) => {
     const counting = counts(pattern)
     const reads = ask.reads?.includes(pattern) === true
-    const what = named(subject, ask.permission, pattern)
+    const what = comparedBy(subject, ask.permission, pattern)
     return decidingOf(subject.rules, caller, what, counting, reads).every((rule) =>
       rule.action === "allow" || (rule.action === "ask" && isWeak(rule))
     ) && subject.ceilings.every((ceiling) => (verdict(ceiling, caller, what, counting, reads) ?? "allow") === "allow")
