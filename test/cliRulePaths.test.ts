@@ -163,11 +163,14 @@ it("git neither shows nor replaces a denied file in another directory of the pro
         permission: { ...asRules(["priv/*"]).permission, bash: "allow" }
       })
     },
-    () => [["bash", { command: "git log -p" }], ["bash", { command: "git reset -q --hard" }]],
+    () => [["bash", { command: "git log -p" }], ["bash", { command: "git -C .. show -- priv" }], ["bash", {
+      command: "git reset -q --hard"
+    }]],
     "src",
     ["--sandbox", "off"]
   )
   expect(found).toEqual([
+    expect.stringMatching(/a rule forbids read \(.*priv\/s\.txt\)/),
     expect.stringMatching(/a rule forbids read \(.*priv\/s\.txt\)/),
     expect.stringMatching(/a rule forbids edit \(.*priv\/s\.txt\)/)
   ])

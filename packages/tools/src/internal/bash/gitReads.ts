@@ -104,7 +104,7 @@ const mostNamed = 20
 /** The paths that limit a call in this directory, relative to the top. */
 const limitsOf = ({ paths, surePaths }: Shown, directory: string, top: string): ReadonlyArray<string> =>
   [...paths.filter((path) => existsSync(resolve(directory, path))), ...surePaths].map((path) =>
-    path.startsWith(":") || directory === top ? path : `${directory.slice(top.length + 1)}/${path}`
+    path.startsWith(":") || directory === top ? path : `${relative(top, directory)}/${path}`
   )
 
 const unlisted = (invocation: Invocation): Invocation => {

@@ -10,7 +10,7 @@ import type { Argument } from "./words.ts"
 export interface Shown {
   /** Whether it may show files of any commit. */
   readonly ever: boolean
-  /** Words that may be paths. Only those that exist limit what is shown. */
+  /** Words that may be paths, relative to where git works. Only those that exist limit what is shown. */
   readonly paths: ReadonlyArray<string>
   /** Words that are paths, whether they exist or not. */
   readonly surePaths: ReadonlyArray<string>
@@ -96,7 +96,7 @@ const limited = new Set(
 /** What a git call shows of tracked files; `undefined` if nothing. What is not known of a call may show everything. */
 export const shownBy = ({ args, call, program }: Invocation): Shown | undefined => {
   if (program !== "git") return undefined
-  const { directories, head, sub } = gitCall(args)
+  const { head, sub } = gitCall(args)
   if (sub === undefined) return undefined
   if (call === undefined || call.unknown !== undefined || !limited.has(sub)) {
     const words = args.slice(head - 1).map(({ text }) => text)
@@ -108,8 +108,6 @@ export const shownBy = ({ args, call, program }: Invocation): Shown | undefined 
   }
   const operands = call.operands.map(({ text }) => text)
   if (!isShown(sub, call.options, operands)) return undefined
-  const inside = (text: string) =>
-    text.startsWith(":") ? text : posix.join(...directories.map((each) => each.text), text)
   const end = args.findIndex(({ text }) => text === "--")
   const behind = end < 0 ? [] : args.slice(end + 1).map(({ text }) => text)
   const before = operands.slice(sub === "grep" && !call.options.includes("-e") ? 1 : 0, operands.length - behind.length)
@@ -122,8 +120,8 @@ export const shownBy = ({ args, call, program }: Invocation): Shown | undefined 
   return {
     ever: !isOfNow || before.some((text) => /^[0-9a-f]{4,40}$|[~^:@]|\.\.|HEAD/.test(text)) ||
       (sub !== "blame" && !limits),
-    paths: limits ? before.map(inside) : [],
-    surePaths: limits ? behind.map(inside) : []
+    paths: limits ? before : [],
+    surePaths: limits ? behind : []
   }
 }
 
@@ -138,13 +136,10 @@ export interface Collected {
 /** Finds that. The contents of such a file can be shown from then on, by its hash alone. */
 export const collectedBy = ({ args, program }: Invocation): Collected | undefined => {
   if (program !== "git") return undefined
-  const { directories, head, sub } = gitCall(args)
+  const { head, sub } = gitCall(args)
   const words = args.slice(head - 1).map(({ text }) => text)
   const has = (form: RegExp) => words.some((each) => form.test(each))
-  const inside = directories.map(({ text }) => text)
-  const paths = words.filter((each) => !each.startsWith("-")).map((each) =>
-    each.startsWith(":") ? each : posix.join(...inside, each)
-  )
+  const paths = words.filter((each) => !each.startsWith("-"))
   switch (sub) {
     case "add":
     case "stage":
