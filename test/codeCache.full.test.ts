@@ -99,6 +99,26 @@ it("without compiled code caches what the first prompt compiled, and nothing of 
   expect(readFileSync(file).equals(again)).toBe(true)
 })
 
+it("optimises late, but for the run that keeps its code: V8 takes code only with the flags of that run", () => {
+  const spy = join(copy, "spy.cjs")
+  writeFileSync(
+    spy,
+    `const v8 = require("node:v8")
+    const { setFlagsFromString } = v8
+    v8.setFlagsFromString = (flag) => (console.log(flag), setFlagsFromString(flag))`
+  )
+  const flags = () => {
+    const { status, stderr, stdout } = startWith({}, "--require", spy, program, "run", "-m", "offline/survey", "hi")
+    expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.not.stringContaining("flag") })
+    return stdout.match(/^--invocation-count-for-(?:maglev|turbofan)=\d+$/gm)
+  }
+  expect(flags()).toHaveLength(2)
+  rmSync(cache)
+  expect(flags()).toBeNull()
+  expect(flags()).toHaveLength(2)
+  expect(startWith({}, "--require", spy, program, "agents").stdout).not.toContain("--invocation")
+})
+
 it("keeps nothing of a run that failed", () => {
   rmSync(cache)
   expect(startWith({}, program, "run", "-m", "openai/none", "hi").status).not.toBe(0)

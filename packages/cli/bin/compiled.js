@@ -76,13 +76,13 @@ export const compiledScript = (filename) => {
   try {
     const source = readFileSync(filename)
     const built = withCode(filename, source, filename.replace(/cjs$/, "cache"))
-    if (built !== undefined) return { script: built, keep: () => undefined }
+    if (built !== undefined) return { script: built, keep: undefined }
     const directory = cacheDirectory()
     if (directory === undefined) return undefined
     const { arch, version } = process
     const file = join(directory, `${zlib.crc32(source).toString(16)}-${version}-${arch}.cache`)
     const found = withCode(filename, source, file)
-    if (found !== undefined) return { script: found, keep: () => undefined }
+    if (found !== undefined) return { script: found, keep: undefined }
     const script = new Script(source.toString("latin1"), { filename })
     const keep = () => {
       try {

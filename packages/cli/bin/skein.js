@@ -17,12 +17,23 @@ const compiled = async () => {
   return compiledScript(filename)
 }
 
+// How often V8 runs a function before it optimises it, in two stages: ten and twenty times as often as by itself. In a run of
+// seconds, optimising takes more CPU time than it saves.
+const patience = ["--invocation-count-for-maglev=4000", "--invocation-count-for-turbofan=60000"]
+
 const start = async () => {
   const found = await compiled()
   if (found !== undefined) {
     const load = (/** @type {string} */ specifier) => import(specifier)
-    // A run that prompted a model has compiled what matters; code of less would slow down all later runs.
-    const prompts = () => process.once("exit", (exitCode) => exitCode === 0 && found.keep())
+    const prompts = () => {
+      // A run that prompted a model has compiled what matters; code of less would slow down all later runs. V8 keeps its flags
+      // with the code, and takes it only with the same ones. Those above are the same in the versions of Node here.
+      const { keep } = found
+      if (keep !== undefined) process.once("exit", (exitCode) => exitCode === 0 && keep())
+      else if (/^v2[2-4]\./.test(process.version)) {
+        patience.forEach(process.getBuiltinModule("node:v8").setFlagsFromString)
+      }
+    }
     return found.script.runInThisContext()(module.createRequire(filename), load, prompts)
   }
   const entry = new URL("skein.mjs", bundle)

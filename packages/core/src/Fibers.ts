@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { now } from "./MonotonicClock.ts"
+import { elapsed, now } from "./MonotonicClock.ts"
 
 /** Makes an effect interruptible again, if its caller is. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -105,12 +105,19 @@ export const makeTimedCache = <Key, A, R>({ capacity, lookup, timeToLive }: {
       timeToLive: Duration.infinity,
       lookup: (key: Key) => Effect.zipWith(lookup(key), now, (value, at): Entry<A> => ({ value, at }))
     }),
-    (cache) => (key) =>
-      Effect.gen(function*() {
-        const found = yield* cache.get(key)
-        if ((yield* now) - found.at < timeToLive) return found.value
-        // Another caller may have replaced it already.
-        yield* cache.invalidateWhen(key, (entry) => entry === found)
-        return (yield* cache.get(key)).value
-      })
+    (cache) => {
+      // To read the cache itself takes Effect some twenty operations.
+      const known = new Map<Key, Entry<A>>()
+      return (key) =>
+        Effect.clockWith((clock) => {
+          const before = known.get(key)
+          if (before !== undefined && elapsed(clock) - before.at < timeToLive) return Effect.succeed(before.value)
+          const isOld = ({ at }: Entry<A>) => elapsed(clock) - at >= timeToLive
+          return Effect.map(Effect.zipRight(cache.invalidateWhen(key, isOld), cache.get(key)), (found) => {
+            if (known.size >= capacity) known.clear()
+            known.set(key, found)
+            return found.value
+          })
+        })
+    }
   )

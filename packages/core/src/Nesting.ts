@@ -40,14 +40,8 @@ export const isTextNested = (text: string, most = deepest): boolean => {
 const isTree = (value: unknown): value is object => typeof value === "object" && value !== null
 
 /** Whether a value has more levels of objects and lists than that. A cyclic value has. */
-export const isNested = (value: unknown, most = deepest): boolean => {
-  const open: Array<{ readonly value: object; readonly level: number }> = isTree(value) ? [{ value, level: 1 }] : []
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next.level > most) return true
-    for (const each of Object.values(next.value)) if (isTree(each)) open.push({ value: each, level: next.level + 1 })
-  }
-  return false
-}
+export const isNested = (value: unknown, most = deepest): boolean =>
+  isTree(value) && (most === 0 || Object.values(value).some((each) => isNested(each, most - 1)))
 
 const cutAt = (value: unknown, left: number): unknown => {
   if (!isTree(value)) return value

@@ -67,28 +67,23 @@ export type ProjectSource<R = never> = (
   directory: string
 ) => Effect.Effect<ProjectVersion<R>, ProjectUnavailable, R | Scope.Scope>
 
-const hasAll = (context: Context.Context<never>, services: Context.Context<ProjectServices>): boolean => {
-  for (const [key, service] of services.unsafeMap) if (context.unsafeMap.get(key) !== service) return false
-  return true
-}
-
 /**
- * Runs an effect with these services. Providing them copies the context, and most effects of a turn already have them.
+ * Runs effects with these services. Providing them copies the context, and most effects of a turn already have them.
  */
-const withServices = <A, E, R>(
-  effect: Effect.Effect<A, E, R>,
-  services: Context.Context<ProjectServices>
-): Effect.Effect<A, E, Exclude<R, ProjectServices>> =>
-  Effect.contextWithEffect((context: Context.Context<Exclude<R, ProjectServices>>) =>
-    hasAll(context, services)
-      // The context already has these services.
-      ? unsafeCoerce<typeof effect, Effect.Effect<A, E, Exclude<R, ProjectServices>>>(effect)
-      : Effect.provide(effect, services)
-  )
+const withServices = (services: Context.Context<ProjectServices>): Project["use"] => {
+  const all = [...services.unsafeMap]
+  return <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.contextWithEffect((context: Context.Context<Exclude<R, ProjectServices>>) =>
+      all.every(([key, service]) => context.unsafeMap.get(key) === service)
+        // The context already has these services.
+        ? unsafeCoerce<typeof effect, Effect.Effect<A, E, Exclude<R, ProjectServices>>>(effect)
+        : Effect.provide(effect, services)
+    )
+}
 
 /** A built version of a project. */
 interface Built {
-  readonly services: Context.Context<ProjectServices>
+  readonly use: Project["use"]
   readonly scope: Scope.CloseableScope
   /** How many users run with it. A replaced version closes when the last one ends. */
   users: number
@@ -110,7 +105,7 @@ const build = <R>(version: ProjectVersion<R>, lifetime: Scope.Scope) =>
         restore(LayerGraph.buildIn(version.layer, scope)),
         (cause) => Scope.close(scope, Exit.failCause(cause))
       )
-      return { services, scope, users: 0 } satisfies Built
+      return { use: withServices(services), scope, users: 0 } satisfies Built
     })
   )
 
@@ -183,7 +178,7 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>, context: Cont
       use: (effect) =>
         Effect.acquireUseRelease(
           enter,
-          ({ services }) => withServices(effect, services),
+          ({ use }) => use(effect),
           (version) =>
             Effect.suspend(() => {
               version.users--
@@ -234,7 +229,7 @@ export class Projects extends Context.Tag("@skein/core/Projects")<Projects, {
     Effect.map(Effect.context<ProjectServices>(), (around) => {
       // Only these services: neither the span nor the scope in which the layer is built.
       const services = ofProject(around)
-      const project: Project = { use: (effect) => withServices(effect, services) }
+      const project: Project = { use: withServices(services) }
       return { open: () => Effect.succeed(project) }
     })
   )

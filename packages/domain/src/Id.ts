@@ -71,12 +71,15 @@ export interface ByPrefix {
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
+const pairs = Array.from({ length: 32 ** 2 }, (_, i) => alphabet.charAt(i >> 5) + alphabet.charAt(i % 32))
+
+/** A number in base 32, with an even number of digits. */
 const base32 = (value: number, length: number): string => {
   let text = ""
   let rest = value
-  for (let i = 0; i < length; i++) {
-    text = alphabet.charAt(rest % 32) + text
-    rest = Math.floor(rest / 32)
+  for (let i = 0; i < length; i += 2) {
+    text = `${pairs[rest % pairs.length]}${text}`
+    rest = Math.floor(rest / pairs.length)
   }
   return text
 }

@@ -146,15 +146,14 @@ const named = (target: Target): Effect.Effect<Target> =>
 /**
  * Makes the protection of files that cannot be found by name: Skein's own, and those that the user's programs rely on.
  */
-const makeGuarded = Effect.fnUntraced(function*(
+const makeGuarded = (
   { environment = {}, home, own = [], settings }: OwnFiles & { readonly home?: string | undefined },
   { credentials }: Hidden,
   realPath: (at: string) => Effect.Effect<string, ToolError>,
   within: (directory: string, at: string) => boolean
-) {
+) => {
   const resolved = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
-  // Read at first use, so that the program starts without it.
-  const ours = yield* Effect.cached(Effect.gen(function*() {
+  const find = Effect.gen(function*() {
     const all = yield* Effect.forEach(own, resolved)
     const realHome = home === undefined ? undefined : yield* resolved(home)
     const config = settings === undefined ? undefined : yield* resolved(settings)
@@ -165,7 +164,12 @@ const makeGuarded = Effect.fnUntraced(function*(
       config !== undefined && within(config, real) && !within(config, directory)
       && !isForModels(real.slice(config.length + 1))
     return { isOurs, isPersonal }
-  }))
+  })
+  // Found at first use, so that the program starts without it. `Effect.cached` would take more for each use than for the first.
+  let known: Effect.Effect.Success<typeof find> | undefined
+  const ours = Effect.suspend(() =>
+    known === undefined ? Effect.tap(find, (found) => Effect.sync(() => known = found)) : Effect.succeed(known)
+  )
   const gitNames = makeGitNames(environment)
   /** `tree` is that of an isolated task, or the workspace, in which the target lies. */
   return (target: Target, directory: string, tree: string | undefined) =>
@@ -182,7 +186,7 @@ const makeGuarded = Effect.fnUntraced(function*(
           ...(credential ? { credential } : {})
         }
       })
-})
+}
 
 /** Whether a file of the user's config is there to be read by models: texts, and what skills, agents and commands need. */
 const isForModels = (path: string): boolean => /^(?:skills?|agents?|commands?)(?:[/\\]|$)|\.md$/i.test(path)
@@ -268,7 +272,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
 
         const hidden = makeHidden(options)
-        const protect = yield* makeGuarded(options, hidden, realPath, within)
+        const protect = makeGuarded(options, hidden, realPath, within)
         const { hides, holds, refuseSecret } = makeSecrets(options, hidden, path)
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")

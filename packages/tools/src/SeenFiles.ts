@@ -3,19 +3,10 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { crc32 } from "node:zlib"
 
-/** The length, and 64 bits of every byte and its position. Node's own hashes would cost some milliseconds at start. */
-export const fingerprint = (bytes: Uint8Array): string => {
-  let a = 0x811c9dc5
-  let b = 0x9e3779b9
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number
-    a = Math.imul(a ^ byte, 0x01000193)
-    b = Math.imul(b ^ byte, 0x5bd1e995)
-    b ^= b >>> 15
-  }
-  return `${bytes.length}:${a >>> 0}:${b >>> 0}`
-}
+/** The length and a checksum, which shows accidental changes. Cryptographic hashes would cost some milliseconds at start. */
+export const fingerprint = (bytes: Uint8Array): string => `${bytes.length}:${crc32(bytes)}`
 
 /** How many files are remembered over all sessions. Older ones have to be read again. */
 const maximumSeen = 100_000

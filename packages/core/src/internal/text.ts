@@ -5,22 +5,20 @@ import { flattened } from "../Nesting.ts"
 export const cut = (text: string, longest: number): string =>
   text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, "")}…`
 
-const mapValues = (value: object): object => {
-  let changed = false
-  const entries = Object.entries(value).map(([key, each]: [string, unknown]) => {
-    const repaired = repair(each)
-    changed ||= repaired !== each
-    return [key, repaired] as const
-  })
-  return changed ? Object.fromEntries(entries) : value
+/** Copies only what changes: nearly all values are well-formed. */
+const mapValues = (value: Readonly<Record<string, unknown>>): object => {
+  let changed: Record<string, unknown> | undefined
+  for (const key of Object.keys(value)) {
+    const repaired = repair(value[key])
+    if (repaired !== value[key]) (changed ??= { ...value })[key] = repaired
+  }
+  return changed ?? value
 }
 
-const mapItems = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
-  const repaired = items.map(repair)
-  return repaired.some((each, i) => each !== items[i]) ? repaired : items
-}
+const mapItems = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  items.some((each) => repair(each) !== each) ? items.map(repair) : items
 
-const isPlain = (value: unknown): value is object =>
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 // Recursive: `wellFormed` has limited the depth.

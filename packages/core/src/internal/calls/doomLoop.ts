@@ -32,11 +32,18 @@ export const signature = (tool: string, input: unknown): string => {
   return `${tool}:${text.length}:${Hash.string(text).toString(36)}`
 }
 
+/** The arguments stay the same objects, and each call is compared with those before it. */
+const identities = new WeakMap<object, string>()
+
 /** Identifies a call for loop detection: a task with another label is still the same task. */
 const identity = (tool: string, input: unknown): string => {
-  if (tool !== "task" || typeof input !== "object" || input === null) return signature(tool, input)
+  if (typeof input !== "object" || input === null) return signature(tool, input)
+  const known = identities.get(input)
+  if (known !== undefined) return known
   const { command: _, description: __, ...rest } = input as Readonly<Record<string, unknown>>
-  return signature(tool, rest)
+  const made = signature(tool, tool === "task" ? rest : input)
+  identities.set(input, made)
+  return made
 }
 
 /** A message with its parts. */

@@ -256,21 +256,24 @@ export const byOtherWords = (subject: Subject, tool: Caller, ask: PermissionAsk)
 }
 
 /** What sets deny of tools: sets are immutable, and the same few are checked at every step. */
-const deniedTools = new WeakMap<Ruleset, Map<string, boolean>>()
+const deniedTools = new WeakMap<Ruleset, WeakMap<Caller, boolean>>()
 
-const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean => {
-  const known = deniedTools.get(rules) ?? new Map<string, boolean>()
-  deniedTools.set(rules, known)
-  const key = `${name} ${permission}`
-  const found = known.get(key) ?? (deniesAll(rules, permission) || (names(rules, name) && deniesAll(rules, name)))
-  known.set(key, found)
-  return found
+const nothingOf = (rules: Ruleset, tool: Caller): boolean => {
+  const known = deniedTools.get(rules) ?? new WeakMap<Caller, boolean>()
+  const found = known.get(tool)
+  if (found !== undefined) return found
+  const { name, permission } = tool
+  const made = deniesAll(rules, permission) || (names(rules, name) && deniesAll(rules, name))
+  deniedTools.set(rules, known.set(tool, made))
+  return made
 }
 
 /** Whether Skein cannot tell what a tool changes, and edits are denied. */
 export const isClosedTo = (subject: Subject, tool: Caller): boolean => tool.opaque === true && readsOnly(subject)
 
 /** Whether any call of a tool may ever be permitted. */
-export const isOffered = (subject: Subject, tool: Caller): boolean =>
-  !isClosedTo(subject, tool) &&
-  ![subject.rules, ...subject.ceilings, ...subject.earlier ?? []].some((rules) => nothingOf(rules, tool))
+export const isOffered = (subject: Subject, tool: Caller): boolean => {
+  const isDenied = (rules: Ruleset) => nothingOf(rules, tool)
+  const { ceilings, earlier = [], rules } = subject
+  return !isClosedTo(subject, tool) && !isDenied(rules) && !ceilings.some(isDenied) && !earlier.some(isDenied)
+}

@@ -25,7 +25,8 @@ export const announcedIn = (text: string, offered: ReadonlyArray<string>): strin
   const plain = text.replaceAll(code, "")
   if (markup.test(plain)) return offered.find((name) => new RegExp(`\\b${name}\\b`).test(plain))
   const whole = /^\s*(?:```\w*\n([^]*?)\n```|(\{[^]*\}|\[[^]*\]))\s*$/.exec(text)
-  const called = calledIn(Option.getOrUndefined(parse(whole?.[1] ?? whole?.[2] ?? "")))
+  if (whole === null) return undefined
+  const called = calledIn(Option.getOrUndefined(parse(whole[1] ?? whole[2] ?? "")))
   return offered.find((name) => name === called)
 }
 
