@@ -99,8 +99,7 @@ const writeScript = async () => {
       ...external,
       "*/internal/serve/execute.ts",
       "*/internal/mcpServe/execute.ts",
-      "*/internal/mcpCommands/test.ts",
-      "*/internal/mcpCommands/login.ts",
+      "*/internal/mcpCommands/reach.ts",
       "*/internal/acp/execute.ts"
     ],
     format: "cjs",

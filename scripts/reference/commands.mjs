@@ -1,6 +1,6 @@
 // @ts-check
 // The commands of the program with their flags.
-import { valueOf } from "../../packages/cli/src/internal/help.ts"
+import { flagText, opened } from "../../packages/cli/src/internal/arguments.ts"
 import { table } from "./table.mjs"
 
 /** @typedef {import("../../packages/cli/src/CommandSpec.ts").CommandSpec} CommandSpec */
@@ -10,7 +10,7 @@ const flagTable = (flags) =>
   table(
     ["flag", "meaning"],
     Object.entries(flags).map(([name, flag]) => [
-      `\`${flag.short === undefined ? "" : `-${flag.short}, `}--${name}${valueOf(flag)}\``,
+      `\`${flag.short === undefined ? "" : `-${flag.short}, `}${flagText(name, flag)}\``,
       flag.description
     ])
   )
@@ -21,7 +21,7 @@ const flagTable = (flags) =>
  */
 const partOf = (command, path) => {
   const call = [...path, command.name]
-  const usage = [call.join(" "), command.operands?.usage, Object.keys(command.flags).length > 0 ? "[flags]" : undefined]
+  const usage = [call.join(" "), command.operands, Object.keys(command.flags).length > 0 ? "[flags]" : undefined]
   return [
     `${"#".repeat(Math.min(4, path.length + 2))} \`${call.join(" ")}\``,
     `${command.summary}.${command.aliases === undefined ? "" : ` Also: \`${command.aliases.join("`, `")}\`.`}`,
@@ -39,6 +39,6 @@ export const commandsPart = async () => {
   return [
     "## Commands",
     "Ids may be shortened to any unambiguous prefix. A TIME is `90s`, `30m` or `1500ms`. `--flag value` and `--flag=value` are the same.",
-    ...commands.flatMap((command) => partOf(command, ["skein"]))
+    ...(await Promise.all(commands.map(opened))).flatMap((command) => partOf(command, ["skein"]))
   ]
 }

@@ -1,11 +1,9 @@
-/** Declares the commands that serve others: `skein serve`, `skein cluster` and `skein acp`. */
-import { command } from "../CommandSpec.ts"
-import { acpFlags, databaseFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
+/** `skein serve` and `skein acp`: serve others. What they stand on is loaded when they are called. */
+import { commandBody } from "../CommandSpec.ts"
+import { acpFlags, databaseFlags } from "../internal/flags.ts"
 
 /** Serves the sessions of a database over HTTP. */
-export const serve = command({
-  name: "serve",
-  summary: "Serves all sessions of a database over HTTP",
+export const serve = commandBody({
   details:
     "Prints its URL, with a login code that works once, within a minute.\nOther programs find it by a file that only you can read. See docs/server.md.",
   flags: {
@@ -38,41 +36,13 @@ export const serve = command({
     detach: { type: "switch", description: "Starts the server in the background" },
     url: { type: "switch", description: "Prints the URL of the running server, with a new login code" },
     stop: { type: "switch", description: "Ends the running server; the next one resumes its open turns" },
-    ...databaseFlags,
-    ...verboseFlags
+    ...databaseFlags
   },
   load: () => import("../internal/serve/execute.ts").then(({ executeServe }) => executeServe)
 })
 
-const flags = {
-  ...listingFlags,
-  ...databaseFlags,
-  check: {
-    type: "switch",
-    description: "For monitors: prints a line for each fault, and exits with 1 if there is one"
-  },
-  attach: { type: "text", value: "URL", description: "Asks this server of the cluster, and not the database" },
-  ...verboseFlags
-} as const
-
-const load = () => import("../internal/list/cluster.ts").then(({ listRunners }) => listRunners)
-
-const status = command({ name: "status", summary: "Lists the servers that share a PostgreSQL database", flags, load })
-
-/** Shows the servers of a cluster. */
-export const cluster = command({
-  name: "cluster",
-  summary: "Shows the servers that share a PostgreSQL database",
-  details: "Start each of them with `skein serve --cluster`. See docs/cluster.md.",
-  flags,
-  commands: [status],
-  load
-})
-
 /** Serves one editor over standard input and output. */
-export const acp = command({
-  name: "acp",
-  summary: "Serves an editor that speaks the Agent Client Protocol",
+export const acp = commandBody({
   details: "Editors start it themselves. docs/editors.md says how to set up Zed, JetBrains, Neovim and Emacs.",
   flags: acpFlags,
   load: () => import("../internal/acp/execute.ts").then(({ executeAcp }) => executeAcp)

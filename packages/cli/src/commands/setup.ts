@@ -1,40 +1,64 @@
-/** Declares the commands that set Skein up: `skein init`, `doctor`, `upgrade` and `completions`. */
-import { command, type CommandSpec } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "../internal/flags.ts"
+/** `skein init` and `skein upgrade`: set Skein up. */
+import { jsonSchema } from "@skein/config/ConfigSchema"
+import { FileNotMade, makeFile } from "@skein/config/EditConfig"
+import * as InstructionFiles from "@skein/config/InstructionFiles"
+import { escapeLine } from "@skein/tui/Escape"
+import * as Effect from "effect/Effect"
+import { existsSync } from "node:fs"
+import { join, relative } from "node:path"
+import { commandBody } from "../CommandSpec.ts"
+import { settle } from "../internal/app.ts"
+import { directoryFlags } from "../internal/flags.ts"
+import { directoryOf, projectOf } from "../internal/place.ts"
+import { warn } from "../internal/print.ts"
+import { version } from "../internal/version.ts"
+import { Stdio } from "../Stdio.ts"
 
-/** Begins the config of a project. */
-export const init = command({
-  name: "init",
-  summary: "Creates skein.json for this project, with a schema for editors",
+const schemaPath = ".skein/schema.json"
+
+/** Writes the first skein.json of a project, with a schema for editors. Lists what else Skein reads there. */
+export const init = commandBody({
   details: "Overwrites nothing, and lists the files of OpenCode and Claude Code that Skein reads here as well.",
-  flags: { ...directoryFlags, ...verboseFlags },
-  load: () => import("../internal/create/project.ts").then(({ initProject }) => initProject)
+  flags: directoryFlags,
+  run: ({ flags }) =>
+    Effect.gen(function*() {
+      const { out } = yield* Stdio
+      const root = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
+      const other = join(root, "skein.jsonc")
+      if (existsSync(other)) {
+        return yield* new FileNotMade({ path: other, message: `${other} already exists: this project has its config.` })
+      }
+      const { files } = yield* settle(root)
+      const instructions = yield* InstructionFiles.load(root, [])
+      const made = [
+        yield* makeFile(join(root, "skein.json"), `${JSON.stringify({ $schema: `./${schemaPath}` }, undefined, 2)}\n`)
+      ]
+      const schema = join(root, schemaPath)
+      if (!existsSync(schema)) {
+        made.push(yield* makeFile(schema, `${JSON.stringify(yield* jsonSchema, undefined, 2)}\n`))
+      }
+      for (const path of made) out(`${escapeLine(path)}\n`)
+      const within = [...files, ...instructions.files].map((path) => relative(root, path)).filter((path) =>
+        !path.startsWith("..")
+      )
+      if (within.length > 0) yield* warn(`read here as well: ${escapeLine(within.join(", "))}`)
+      if (instructions.files.length === 0) {
+        yield* warn("there is no AGENTS.md here; `skein run --command init` has a model write one")
+      }
+    })
 })
 
-/** Checks what Skein needs. */
-export const doctor = command({
-  name: "doctor",
-  summary: "Checks what Skein needs, and how to get what is missing",
-  flags: { ...formatFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags },
-  load: () => import("../internal/doctor/execute.ts").then(({ executeDoctor }) => executeDoctor)
-})
-
-/** Prints how to install a newer version. */
-export const upgrade = command({
-  name: "upgrade",
-  summary: "Prints the command that installs a newer version",
+/** Prints how to install a newer version, and never installs anything itself. */
+export const upgrade = commandBody({
   details: "It changes nothing and asks no server. Run the printed line yourself.",
   flags: {},
-  load: () => import("../internal/upgrade.ts").then(({ executeUpgrade }) => executeUpgrade)
+  run: () =>
+    Effect.map(Stdio, ({ err, out }) => {
+      // A tarball, because the registry has no Skein package that you can trust yet.
+      out("npm i -g ./skein-X.Y.Z.tgz\n")
+      err(
+        `This is Skein ${version}. The packages are not in the npm registry yet, so you build the tarball:\n`
+          + "update your clone, run `npm run build` and `npm pack -w packages/cli` in it, and use the name of the file that it prints."
+      )
+    })
 })
-
-/** Prints a script that completes these commands and their flags in a shell. */
-export const completions = (commands: () => ReadonlyArray<CommandSpec>) =>
-  command({
-    name: "completions",
-    summary: "Prints a completion script for a shell",
-    details: "For example: skein completions bash > ~/.local/share/bash-completion/completions/skein",
-    operands: { usage: "bash|zsh|fish", least: 1, most: 1, choices: ["bash", "zsh", "fish"] },
-    flags: {},
-    load: () => import("../internal/completions.ts").then(({ executeCompletions }) => executeCompletions(commands()))
-  })

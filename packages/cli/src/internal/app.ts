@@ -1,6 +1,4 @@
 /** Composes the program: config, agents and Skein's services, for one working directory. */
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as NodePath from "@effect/platform-node/NodePath"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { agentsFrom } from "@skein/config/AgentsConfig"
 import type * as CommandFiles from "@skein/config/CommandFiles"
@@ -53,16 +51,9 @@ import { UsageError } from "../UsageError.ts"
 import { openServers } from "./mcp/EditorServers.ts"
 import { McpLoader } from "./mcp/McpLoader.ts"
 import { IsLogged } from "./notice.ts"
+import { directoryOf } from "./place.ts"
 import { configOf, providerCheck, providers } from "./providers.ts"
 import { hideConfigured } from "./Redaction.ts"
-
-/** The locations of files, and the file system. */
-export const platform = (options: { readonly database?: string | undefined }) =>
-  Layer.mergeAll(
-    DataDirs.layer(options.database === undefined ? {} : { database: options.database }),
-    NodeFileSystem.layer,
-    NodePath.layer
-  )
 
 type StorageFailure = Layer.Layer.Error<ReturnType<typeof Sqlite.layer>> | UsageError
 
@@ -146,6 +137,9 @@ export const settle = Effect.fnUntraced(
     return yield* withAgents(directory, loaded)
   }
 )
+
+/** The same for the directory that a command line names, by default the current one. */
+export const settleIn = (dir: string | undefined) => Effect.flatMap(directoryOf(dir), (directory) => settle(directory))
 
 /** Runs with the sandbox that the command line chooses, as if `SKEIN_SANDBOX` did. */
 export const withSandbox = (chosen: string | undefined) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>

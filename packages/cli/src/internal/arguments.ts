@@ -2,7 +2,7 @@
 import { didYouMean, similar } from "@skein/domain/Lookup"
 import { parseTime } from "@skein/domain/Typed"
 import { parseArgs } from "node:util"
-import type { CommandSpec, Flag, Flags, Input } from "../CommandSpec.ts"
+import type { CommandBody, CommandEntry, CommandSpec, Flag, Flags, Input } from "../CommandSpec.ts"
 
 /**
  * Reads `90s`, `30m`, `1.5h`, `500ms` or `5` (seconds). Returns milliseconds, or undefined if it is not a time above
@@ -13,73 +13,116 @@ export const parseDuration = (text: string): number | undefined => {
   return parseTime(/[\d.]$/.test(time) ? `${time}s` : time)
 }
 
+/** What values of a kind of flag look like. */
+interface Kind {
+  /** How help shows the value. */
+  readonly shown: string
+  /** What errors ask for. */
+  readonly expected: string
+  /** The value of a text; undefined if it has none. */
+  readonly read: (text: string) => unknown
+}
+
+const numberAs = (pattern: RegExp, isRight: (value: number) => boolean) => (text: string): number | undefined =>
+  pattern.test(text) && isRight(Number(text)) ? Number(text) : undefined
+
+const counts: Kind = {
+  shown: "N",
+  expected: "a whole number from 1 to 999999999",
+  read: numberAs(/^\d{1,9}$/, (value) => value >= 1)
+}
+
+const ports: Kind = {
+  shown: "N",
+  expected: "a port from 0 to 65535",
+  read: numberAs(/^\d{1,5}$/, (value) => value <= 65_535)
+}
+
+const money: Kind = {
+  shown: "USD",
+  expected: "an amount of USD above zero such as 0.50, at most 999999999",
+  read: (text) => /^\d{1,9}(?:\.\d{1,12})?$/.test(text) && Number(text) > 0 ? text : undefined
+}
+
+const durations: Kind = {
+  shown: "TIME",
+  expected: "a time above zero such as 90s, 30m, 1h, 1500ms or 5 (seconds), at most 24 days",
+  read: parseDuration
+}
+
+const kindOf = (flag: Exclude<Flag, { readonly type: "switch" }>): Kind => {
+  switch (flag.type) {
+    case "text":
+      return { shown: flag.value, expected: `a value (${flag.value})`, read: (text) => text }
+    case "choice": {
+      const { choices } = flag
+      return {
+        shown: choices.join("|"),
+        expected: `one of ${choices.join(", ")}`,
+        read: (text) => choices.find((choice) => choice === text)
+      }
+    }
+    case "count":
+      return counts
+    case "port":
+      return ports
+    case "money":
+      return money
+    case "duration":
+      return durations
+  }
+}
+
+/** How help shows a flag with its value. */
+export const flagText = (name: string, flag: Flag): string =>
+  `--${name}${flag.type === "switch" ? "" : ` ${kindOf(flag).shown}`}`
+
 /** What is wrong with the value of a flag; undefined if nothing is. */
 const wrongValue = (flag: Flag, raw: string, value: string | undefined, inline: boolean): string | undefined => {
   const got = value === undefined ? "nothing" : JSON.stringify(value)
   if (flag.type === "switch") return value === undefined ? undefined : `${raw} takes no value, and got ${got}.`
-  if (value === undefined || value.trim() === "") return `${raw} needs ${expectedBy(flag)}, and got ${got}.`
+  const { expected, read } = kindOf(flag)
+  if (value === undefined || value.trim() === "") return `${raw} needs ${expected}, and got ${got}.`
   if (flag.type === "text" && value.length > (flag.most ?? Number.POSITIVE_INFINITY)) {
     return `${raw} takes at most ${flag.most} characters, and got ${value.length}.`
   }
   // A prompt that begins with a dash needs `=` or `--`. Otherwise it is a flag, and the flag before it has no value.
   if (!inline && flag.type === "text" && value.startsWith("-") && value !== "-") {
-    return `${raw} needs ${expectedBy(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
+    return `${raw} needs ${expected}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
   }
-  const isRight = flag.type === "text" || valueOf(flag, [value]) !== undefined
   const meant = flag.type === "choice" ? didYouMean(value, flag.choices) : ""
-  return isRight ? undefined : `${raw} needs ${expectedBy(flag)}, and got ${got}.${meant}`
-}
-
-const expectedBy = (flag: Flag): string => {
-  switch (flag.type) {
-    case "switch":
-      return "no value"
-    case "text":
-      return `a value (${flag.value})`
-    case "count":
-      return "a whole number from 1 to 999999999"
-    case "port":
-      return "a port from 0 to 65535"
-    case "money":
-      return "an amount of USD above zero such as 0.50, at most 999999999"
-    case "duration":
-      return "a time above zero such as 90s, 30m, 1h, 1500ms or 5 (seconds), at most 24 days"
-    case "choice":
-      return `one of ${flag.choices.join(", ")}`
-  }
+  return read(value) === undefined ? `${raw} needs ${expected}, and got ${got}.${meant}` : undefined
 }
 
 /** The value of a flag, from all values that were given. The last one counts if the flag takes only one. */
 const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
   const last = given.at(-1)
-  switch (flag.type) {
-    case "switch":
-      return given.length > 0
-    case "text":
-      return flag.many === true ? given : last
-    case "count":
-      return last !== undefined && /^\d{1,9}$/.test(last) && Number(last) >= 1 ? Number(last) : undefined
-    case "port":
-      return last !== undefined && /^\d{1,5}$/.test(last) && Number(last) <= 65_535 ? Number(last) : undefined
-    case "money":
-      return last !== undefined && /^\d{1,9}(?:\.\d{1,12})?$/.test(last) && Number(last) > 0 ? last : undefined
-    case "duration":
-      return last === undefined ? undefined : parseDuration(last)
-    case "choice":
-      if (last !== undefined) return flag.choices.find((choice) => choice === last)
-      return flag.isOptional === true ? undefined : flag.choices[0]
+  if (flag.type === "switch") return given.length > 0
+  if (flag.type === "text" && flag.many === true) return given
+  if (last !== undefined) return kindOf(flag).read(last)
+  return flag.type === "choice" && flag.isOptional !== true ? flag.choices[0] : undefined
+}
+
+/** The words that a command takes: how many, and which if they are known in advance. */
+export const operandsOf = ({ operands = "" }: CommandBody) => {
+  const words = operands === "" ? [] : operands.split(" ")
+  return {
+    usage: operands,
+    least: words.filter((word) => !word.startsWith("[")).length,
+    most: operands.includes("…") ? Infinity : words.length,
+    choices: /^[a-z]+(?:\|[a-z]+)+$/.test(operands) ? operands.split("|") : undefined
   }
 }
 
 /** The parsed command line. */
-type Parsed =
+export type Parsed =
   | { readonly _tag: "Help"; readonly path: ReadonlyArray<CommandSpec> }
   | { readonly _tag: "Run"; readonly command: CommandSpec; readonly input: Input<Flags> }
   | { readonly _tag: "Mistake"; readonly message: string }
 
 const mistake = (message: string): Parsed => ({ _tag: "Mistake", message })
 
-const isCalled = (name: string) => (command: CommandSpec): boolean =>
+const isCalled = (name: string) => (command: Pick<CommandSpec, "aliases" | "name">): boolean =>
   command.name === name || (command.aliases ?? []).includes(name)
 
 const callOf = (path: ReadonlyArray<CommandSpec>): string => ["skein", ...path.map(({ name }) => name)].join(" ")
@@ -89,24 +132,28 @@ interface Surroundings {
   /** Whether standard input is a terminal. If not, a prompt may come from it. */
   readonly stdinIsTerminal: boolean
   /** The command that runs if none is named; undefined without a terminal. */
-  readonly session?: CommandSpec | undefined
+  readonly session?: CommandEntry | undefined
 }
 
-/** Parses what was typed after `skein`. */
-export const parse = (
-  commands: ReadonlyArray<CommandSpec>,
+/** Loads the whole command of an entry. */
+export const opened = ({ open, ...named }: CommandEntry): Promise<CommandSpec> =>
+  open().then((body) => ({ ...named, ...body }))
+
+/** Parses what was typed after `skein`. Loads the command that is meant. */
+export const parse = async (
+  commands: ReadonlyArray<CommandEntry>,
   argv: ReadonlyArray<string>,
   { session, stdinIsTerminal }: Surroundings = { stdinIsTerminal: true }
-): Parsed => {
+): Promise<Parsed> => {
   const [first, ...rest] = argv
   if (first === "--help" || first === "-h") return { _tag: "Help", path: [] }
-  if (first === undefined && session !== undefined) return parseFor([session], [])
+  if (first === undefined && session !== undefined) return parseFor([await opened(session)], [])
   if (first === undefined && stdinIsTerminal) return { _tag: "Help", path: [] }
-  if (first === "help") return helpFor(commands, rest.filter((word) => !word.startsWith("-")), [])
+  if (first === "help") return helpFor(commands, rest.filter((word) => !word.startsWith("-")))
   const elsewhere = commandElsewhere(argv, session !== undefined)
   if (elsewhere !== undefined) return noCommand(argv, elsewhere)
   const command = first === undefined ? undefined : commands.find(isCalled(first))
-  return command === undefined ? parsePrompt(commands, argv, session) : parseFor([command], rest)
+  return command === undefined ? parsePrompt(commands, argv, session) : parseFor([await opened(command)], rest)
 }
 
 const noCommand = (words: ReadonlyArray<string>, meant: string): Parsed =>
@@ -117,16 +164,16 @@ const noCommand = (words: ReadonlyArray<string>, meant: string): Parsed =>
   )
 
 /** Words that begin with no command are a prompt, unless they look like a mistyped command. */
-const parsePrompt = (
-  commands: ReadonlyArray<CommandSpec>,
+const parsePrompt = async (
+  commands: ReadonlyArray<CommandEntry>,
   argv: ReadonlyArray<string>,
-  session: CommandSpec | undefined
-): Parsed => {
+  session: CommandEntry | undefined
+): Promise<Parsed> => {
   const [run] = commands
   if (run === undefined) return mistake("There are no commands.")
   // Flags that a session does not have belong to `skein run`.
-  const opened = session === undefined ? undefined : parseFor([session], argv)
-  const parsed = opened?._tag === "Run" ? opened : parseFor([run], argv)
+  const inSession = session === undefined ? undefined : parseFor([await opened(session)], argv)
+  const parsed = inSession?._tag === "Run" ? inSession : parseFor([await opened(run)], argv)
   if (parsed._tag !== "Run") return parsed
   const [word, ...words] = parsed.input.operands
   // What follows -- is literal.
@@ -139,9 +186,10 @@ const parsePrompt = (
   const known = commandElsewhere([word, ...words], session !== undefined)
   if (known !== undefined) return noCommand([word, ...words], known)
   const near = similar(word, [...namesOf(commands), "help"])
-  const below = commands.find(({ name }) => name === near)?.commands ?? []
-  const isProse = words.length > 0 && (everyday.has(word) || !/^[a-z]+$/.test(word)) &&
-    !below.some(isCalled(words[0] ?? ""))
+  const meant = commands.find(({ name }) => name === near)
+  const mayBeProse = words.length > 0 && (everyday.has(word) || !/^[a-z]+$/.test(word))
+  const isProse = mayBeProse &&
+    (meant === undefined || (await opened(meant)).commands?.some(isCalled(words[0] ?? "")) !== true)
   return near === undefined || isProse ? parsed : noCommand([word, ...words], `skein ${near}`)
 }
 
@@ -251,23 +299,25 @@ const hintsElsewhere: Readonly<Record<string, { readonly where: string; readonly
   }
 }
 
-const namesOf = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> =>
+const namesOf = (commands: ReadonlyArray<Pick<CommandSpec, "aliases" | "name">>): ReadonlyArray<string> =>
   commands.flatMap(({ aliases = [], name }) => [name, ...aliases])
 
-const helpFor = (
-  commands: ReadonlyArray<CommandSpec>,
-  [word, ...words]: ReadonlyArray<string>,
-  path: ReadonlyArray<CommandSpec>
-): Parsed => {
-  if (word === undefined) return { _tag: "Help", path }
+const helpFor = async (
+  commands: ReadonlyArray<CommandEntry>,
+  [word, ...words]: ReadonlyArray<string>
+): Promise<Parsed> => {
+  if (word === undefined) return { _tag: "Help", path: [] }
   const found = commands.find(isCalled(word))
-  if (found === undefined && path.length > 0) return unknownBelow(path, commands, word)
-  return found === undefined ? unknownCommand(commands, word) : helpFor(found.commands ?? [], words, [...path, found])
-}
-
-const unknownCommand = (commands: ReadonlyArray<CommandSpec>, word: string): Parsed => {
+  if (found !== undefined) return helpBelow([await opened(found)], words)
   const meant = didYouMean(word, namesOf(commands), (name) => `\`skein ${name}\``)
   return mistake(`There is no command ${JSON.stringify(word)}.${meant} See \`skein help\`.`)
+}
+
+const helpBelow = (path: ReadonlyArray<CommandSpec>, [word, ...words]: ReadonlyArray<string>): Parsed => {
+  if (word === undefined) return { _tag: "Help", path }
+  const { commands = [] } = path.at(-1) as CommandSpec
+  const found = commands.find(isCalled(word))
+  return found === undefined ? unknownBelow(path, commands, word) : helpBelow([...path, found], words)
 }
 
 const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>): Parsed => {
@@ -303,7 +353,7 @@ const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>)
   if (command.commands !== undefined && operands.length > 0 && command.operands === undefined) {
     return unknownBelow(path, command.commands, operands[0] ?? "")
   }
-  const { choices, least = 0, most = 0, usage = "" } = command.operands ?? {}
+  const { choices, least, most, usage } = operandsOf(command)
   if (operands.length < least) return mistake(`\`${callOf(path)}\` needs ${usage}. See \`${callOf(path)} --help\`.`)
   const blank = operands.slice(0, least).find((operand) => operand.trim() === "")
   if (blank !== undefined) return mistake(`\`${callOf(path)}\` needs ${usage}, and got ${JSON.stringify(blank)}.`)

@@ -1,6 +1,6 @@
 /** The flags that commands share, and those whose values their implementation knows by name. */
 import { longestTitle } from "@skein/domain/Typed"
-import type { Flags } from "../CommandSpec.ts"
+import { type Flags, verboseFlags } from "../CommandSpec.ts"
 
 /** How a listing is printed. */
 export const formatFlags = {
@@ -33,14 +33,9 @@ export const directoryFlags = {
   }
 } as const satisfies Flags
 
-/** For every command. */
-export const verboseFlags = {
-  verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" },
-  "log-format": { type: "choice", choices: ["text", "json"], description: "The format of the log" }
-} as const satisfies Flags
-
 /** For commands that can work through a server. */
-export const attachFlags = {
+export const placeFlags = {
+  ...databaseFlags,
   attach: {
     type: "text",
     value: "auto|off|URL",
@@ -97,13 +92,7 @@ export const promptFlags = {
     description: "Exits after the answer; background tasks are interrupted, or continue on a server"
   },
   timeout: { type: "duration", description: "The maximum time of the whole run, such as 90s, 30m or 1h" },
-  db: {
-    type: "text",
-    value: "FILE",
-    completes: "file",
-    description: "The database: a SQLite file or a postgres:// URL; by default SKEIN_DB"
-  },
-  ...attachFlags,
+  ...placeFlags,
   ...verboseFlags
 } as const satisfies Flags
 
@@ -136,7 +125,7 @@ export const sessionFlags = {
   resume: { type: "switch", description: "Shows the sessions to choose from" }
 } as const satisfies Flags
 
-/** The flags. */
+/** The flags of `skein acp`. */
 export const acpFlags = {
   agent: promptFlags.agent,
   model: promptFlags.model,
@@ -147,40 +136,4 @@ export const acpFlags = {
   db: promptFlags.db,
   verbose: promptFlags.verbose,
   "log-format": promptFlags["log-format"]
-} as const satisfies Flags
-
-/** The flags of `skein agents create`. */
-export const createFlags = {
-  name: { type: "text", value: "NAME", description: "The agent's name; by default the model chooses one" },
-  mode: {
-    type: "choice",
-    choices: ["subagent", "primary", "all"],
-    description: "subagent: for tasks of other agents; primary: for people; all: for both"
-  },
-  user: { type: "switch", description: "Writes it for all projects, next to your own skein.json" },
-  model: {
-    type: "text",
-    short: "m",
-    value: "PROVIDER/MODEL",
-    description: "The model that designs it; by default the configured one"
-  },
-  ...formatFlags,
-  ...directoryFlags,
-  ...verboseFlags
-} as const satisfies Flags
-
-/** The flags of `skein sessions prune`. */
-export const pruneFlags = {
-  ...formatFlags,
-  "older-than": {
-    type: "text",
-    value: "AGE",
-    description: "Also removes sessions unchanged for that long, such as 36h, 90d or 12w"
-  },
-  all: { type: "switch", description: "With --older-than: sessions of all projects, not just this one" },
-  "dry-run": { type: "switch", description: "Shows what would be removed, and removes nothing" },
-  vacuum: { type: "switch", description: "Compacts a SQLite file, which frees disk space" },
-  ...directoryFlags,
-  ...databaseFlags,
-  ...verboseFlags
 } as const satisfies Flags

@@ -1,24 +1,6 @@
 /** Generates the help from the declarations of the commands. */
-import type { CommandSpec, Flag } from "../CommandSpec.ts"
-
-/** How help shows the value of a flag. */
-export const valueOf = (flag: Flag): string => {
-  switch (flag.type) {
-    case "switch":
-      return ""
-    case "text":
-      return ` ${flag.value}`
-    case "count":
-    case "port":
-      return " N"
-    case "money":
-      return " USD"
-    case "duration":
-      return " TIME"
-    case "choice":
-      return ` ${flag.choices.join("|")}`
-  }
-}
+import type { CommandEntry, CommandSpec } from "../CommandSpec.ts"
+import { flagText } from "./arguments.ts"
 
 const table = (rows: ReadonlyArray<readonly [left: string, right: string]>): string => {
   const width = Math.min(36, Math.max(...rows.map(([left]) => left.length)))
@@ -29,10 +11,10 @@ const table = (rows: ReadonlyArray<readonly [left: string, right: string]>): str
 
 const flagRows = (command: CommandSpec) =>
   Object.entries(command.flags).map(([name, flag]) =>
-    [`${flag.short === undefined ? "   " : `-${flag.short},`} --${name}${valueOf(flag)}`, flag.description] as const
+    [`${flag.short === undefined ? "   " : `-${flag.short},`} ${flagText(name, flag)}`, flag.description] as const
   )
 
-const overview = (commands: ReadonlyArray<CommandSpec>, version: string): string =>
+const overview = (commands: ReadonlyArray<CommandEntry>, version: string): string =>
   `Skein ${version}: agents that delegate to agents
 
 Usage: skein COMMAND [flags]
@@ -48,12 +30,12 @@ const helpOfCommand = (path: ReadonlyArray<CommandSpec>, command: CommandSpec): 
   const call = ["skein", ...path.map(({ name }) => name)].join(" ")
   const sections = [
     command.summary + ".",
-    `Usage: ${[call, command.operands?.usage, "[flags]"].filter((part) => part !== undefined).join(" ")}`,
+    `Usage: ${[call, command.operands, "[flags]"].filter((part) => part !== undefined).join(" ")}`,
     ...(command.details === undefined ? [] : [command.details]),
     ...(command.commands === undefined ? [] : [
       `Commands:\n${
         table(
-          command.commands.map(({ name, operands, summary }) => [`${name} ${operands?.usage ?? ""}`.trim(), summary])
+          command.commands.map(({ name, operands, summary }) => [`${name} ${operands ?? ""}`.trim(), summary])
         )
       }`
     ]),
@@ -64,7 +46,7 @@ const helpOfCommand = (path: ReadonlyArray<CommandSpec>, command: CommandSpec): 
 
 /** The help of the whole program, or of the command at a path. */
 export const helpOf = (
-  commands: ReadonlyArray<CommandSpec>,
+  commands: ReadonlyArray<CommandEntry>,
   path: ReadonlyArray<CommandSpec>,
   version: string
 ): string => {

@@ -1,4 +1,7 @@
 /** Runs a command in the process: starts and stops it, reports errors, and exits. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import { DataDirs } from "@skein/config/DataDirs"
 import * as LayerGraph from "@skein/core/LayerGraph"
 import * as MonotonicClock from "@skein/core/MonotonicClock"
 import { hideEnvironment } from "@skein/tools/Environment"
@@ -10,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
-import type { CommandError } from "../CommandSpec.ts"
+import type { CommandError, ProgramServices } from "../CommandSpec.ts"
 import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
 import { Stop } from "../Stop.ts"
@@ -103,19 +106,27 @@ const crash = (verbose: boolean) => (cause: unknown) => {
   process.exit(ExitCode.failed)
 }
 
+/** The locations of files, and the file system. */
+export const platform = (database: string | undefined) =>
+  Layer.mergeAll(
+    DataDirs.layer(database === undefined ? {} : { database }),
+    NodeFileSystem.layer,
+    NodePath.layer
+  )
+
 /** Runs a command to its end and then exits the process. */
 export const launch = (
-  command: Effect.Effect<number, CommandError, Stdio | Stop>,
-  form: LogForm
+  command: Effect.Effect<number | void, CommandError, ProgramServices>,
+  { database, ...form }: LogForm & { readonly database: string | undefined }
 ): Promise<never> => {
   const { json, unwatched = false, verbose } = form
   process.on("uncaughtException", crash(verbose))
   // If nothing can wake the program any longer, it would exit as if it had succeeded.
   process.once("beforeExit", () => crash(verbose)(new Error("it waits for something that can no longer happen")))
-  const program = armed(untilStopped(command)).pipe(
+  const program = armed(untilStopped(LayerGraph.provide(platform(database))(command))).pipe(
     Effect.exit,
     Effect.map(Exit.flatten),
-    Effect.flatMap((exit) => finished(exit, form)),
+    Effect.flatMap((exit) => finished(Exit.map(exit, (exitCode) => exitCode ?? ExitCode.done), form)),
     LayerGraph.provide(
       (verbose || json || unwatched ? log(form) : errorsOnly).pipe(
         Layer.provideMerge(Stop.layer),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { parseAge } from "../../src/internal/prune/execute.ts"
+import { parseAge } from "../../src/commands/prune.ts"
 
 const hour = 3_600_000
 

@@ -1,19 +1,21 @@
+import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
-import { commands } from "../../src/Commands.ts"
-import { session } from "../../src/commands/run.ts"
-import { command } from "../../src/CommandSpec.ts"
+import { commands, session } from "../../src/Commands.ts"
+import { command, type CommandEntry, type CommandSpec } from "../../src/CommandSpec.ts"
 import { parse } from "../../src/internal/arguments.ts"
 
-const load = () => Promise.reject(new Error("nothing is run here"))
+const run = () => Effect.dieMessage("nothing is run here")
 
-const inner = command({ name: "show", summary: "Shows", operands: { usage: "ID", least: 1, most: 1 }, flags: {}, load })
+const entry = (spec: CommandSpec): CommandEntry => ({ ...spec, open: () => Promise.resolve(spec) })
+
+const inner = command({ name: "show", summary: "Shows", operands: "ID", flags: {}, run })
 
 const table = [
-  command({
+  entry(command({
     name: "run",
     aliases: ["agent"],
     summary: "Runs",
-    operands: { usage: "[prompt…]", least: 0, most: Infinity },
+    operands: "[prompt…]",
     flags: {
       auto: { type: "switch", description: "" },
       model: { type: "text", value: "M", short: "m", description: "" },
@@ -22,40 +24,42 @@ const table = [
       timeout: { type: "duration", description: "" },
       format: { type: "choice", choices: ["default", "json"], description: "" }
     },
-    load
-  }),
-  command({
+    run
+  })),
+  entry(command({
     name: "sessions",
     summary: "Lists",
     flags: { all: { type: "switch", description: "" } },
     commands: [inner],
-    load
-  })
+    run
+  }))
 ]
 
-const flags = (...argv: ReadonlyArray<string>) => {
-  const parsed = parse(table, ["run", ...argv])
+const flags = async (...argv: ReadonlyArray<string>) => {
+  const parsed = await parse(table, ["run", ...argv])
   return parsed._tag === "Run" ? { ...parsed.input.flags, operands: parsed.input.operands } : parsed
 }
 
 describe("what was typed", () => {
-  it("has every flag, given or not", () => {
-    expect(flags()).toEqual({
+  it("has every flag, given or not", async () => {
+    expect(await flags()).toEqual({
       auto: false,
       model: undefined,
       file: [],
       steps: undefined,
       timeout: undefined,
       format: "default",
+      verbose: false,
+      "log-format": "text",
       operands: []
     })
   })
 
-  it("takes values as --flag value, --flag=value and -f value", () => {
+  it("takes values as --flag value, --flag=value and -f value", async () => {
     for (const argv of [["--model", "a/b"], ["--model=a/b"], ["-m", "a/b"], ["-ma/b"]]) {
-      expect(flags(...argv)).toMatchObject({ model: "a/b" })
+      expect(await flags(...argv)).toMatchObject({ model: "a/b" })
     }
-    expect(flags("--timeout=90s", "--steps", "7", "--format=json", "--auto")).toMatchObject({
+    expect(await flags("--timeout=90s", "--steps", "7", "--format=json", "--auto")).toMatchObject({
       timeout: 90_000,
       steps: 7,
       format: "json",
@@ -63,27 +67,27 @@ describe("what was typed", () => {
     })
   })
 
-  it("keeps all values of a flag that may be given several times, and the last one of any other", () => {
-    expect(flags("-f", "a", "--file=b", "-m", "x", "-m", "y")).toMatchObject({ file: ["a", "b"], model: "y" })
+  it("keeps all values of a flag that may be given several times, and the last one of any other", async () => {
+    expect(await flags("-f", "a", "--file=b", "-m", "x", "-m", "y")).toMatchObject({ file: ["a", "b"], model: "y" })
   })
 
-  it("takes flags before, between and behind operands, and none after --", () => {
-    expect(flags("one", "--auto", "two", "--", "--model", "-x")).toMatchObject({
+  it("takes flags before, between and behind operands, and none after --", async () => {
+    expect(await flags("one", "--auto", "two", "--", "--model", "-x")).toMatchObject({
       auto: true,
       model: undefined,
       operands: ["one", "two", "--model", "-x"]
     })
   })
 
-  it("takes what begins with a dash as a value after =", () => {
-    expect(flags("--model=-x")).toMatchObject({ model: "-x" })
-    expect(flags("--model", "-x")).toMatchObject({ _tag: "Mistake" })
+  it("takes what begins with a dash as a value after =", async () => {
+    expect(await flags("--model=-x")).toMatchObject({ model: "-x" })
+    expect(await flags("--model", "-x")).toMatchObject({ _tag: "Mistake" })
   })
 
-  it("finds commands by alias, and those below others", () => {
-    expect(parse(table, ["agent", "x"])).toMatchObject({ _tag: "Run", command: { name: "run" } })
-    expect(parse(table, ["sessions"])).toMatchObject({ _tag: "Run", command: { name: "sessions" } })
-    expect(parse(table, ["sessions", "show", "ses_1"])).toMatchObject({
+  it("finds commands by alias, and those below others", async () => {
+    expect(await parse(table, ["agent", "x"])).toMatchObject({ _tag: "Run", command: { name: "run" } })
+    expect(await parse(table, ["sessions"])).toMatchObject({ _tag: "Run", command: { name: "sessions" } })
+    expect(await parse(table, ["sessions", "show", "ses_1"])).toMatchObject({
       _tag: "Run",
       command: { name: "show" },
       input: { operands: ["ses_1"] }
@@ -107,12 +111,12 @@ describe("what was typed", () => {
     [["agent", "names", "are", "wrong"], ["names", "are", "wrong"]],
     [["--", "exec"], ["exec"]],
     [["zzz", "--", "rn"], ["zzz", "rn"]]
-  ])("%j is a prompt", (argv, operands) => {
-    expect(parse(table, argv)).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands } })
+  ])("%j is a prompt", async (argv, operands) => {
+    expect(await parse(table, argv)).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands } })
   })
 
-  it("may be a prompt on standard input alone, where that is no terminal", () => {
-    expect(parse(table, [], { stdinIsTerminal: false })).toMatchObject({
+  it("may be a prompt on standard input alone, where that is no terminal", async () => {
+    expect(await parse(table, [], { stdinIsTerminal: false })).toMatchObject({
       _tag: "Run",
       command: { name: "run" },
       input: { operands: [] }
@@ -124,16 +128,16 @@ describe("what was typed", () => {
     [["what", "is", "this"], { operands: ["what", "is", "this"] }],
     [["--resume"], { flags: { resume: true } }],
     [["-c", "--mode", "plan"], { flags: { continue: true, mode: "plan" } }]
-  ])("%j opens a session on a terminal", (argv, input) => {
-    expect(parse(table, argv, { stdinIsTerminal: true, session })).toMatchObject({
+  ])("%j opens a session on a terminal", async (argv, input) => {
+    expect(await parse(table, argv, { stdinIsTerminal: true, session })).toMatchObject({
       _tag: "Run",
       command: { name: "session" },
       input
     })
   })
 
-  it("resume means the list of sessions on a terminal", () => {
-    expect(parse(commands, ["resume"], { stdinIsTerminal: true, session })).toEqual({
+  it("resume means the list of sessions on a terminal", async () => {
+    expect(await parse(commands, ["resume"], { stdinIsTerminal: true, session })).toEqual({
       _tag: "Mistake",
       message: expect.stringContaining("`skein --resume`")
     })
@@ -149,8 +153,8 @@ describe("what was typed", () => {
     }],
     [["-c", "--fork", "--title", "x"], { fork: true, title: "x" }],
     [["-f", "a.png", "--command", "review"], { file: ["a.png"], command: "review" }]
-  ])("%j opens a session on a terminal, with the limits of a run", (argv, flags) => {
-    expect(parse(commands, argv, { stdinIsTerminal: true, session })).toMatchObject({
+  ])("%j opens a session on a terminal, with the limits of a run", async (argv, flags) => {
+    expect(await parse(commands, argv, { stdinIsTerminal: true, session })).toMatchObject({
       _tag: "Run",
       command: { name: "session" },
       input: { flags }
@@ -167,17 +171,17 @@ describe("what was typed", () => {
     [["--output-format", "json", "hi"], "Its equivalent is --format."],
     [["--yolo", "hi"], "Its equivalent is --mode auto."],
     [["--dangerously-skip-permissions"], "Its equivalent is --mode auto."]
-  ])("%j names what does the same", (argv, equivalent) => {
+  ])("%j names what does the same", async (argv, equivalent) => {
     for (const opened of [session, undefined]) {
-      expect(parse(commands, argv, { stdinIsTerminal: true, session: opened })).toEqual({
+      expect(await parse(commands, argv, { stdinIsTerminal: true, session: opened })).toEqual({
         _tag: "Mistake",
         message: expect.stringContaining(equivalent)
       })
     }
   })
 
-  it("is for run on a terminal as well, with flags that only run has", () => {
-    const parsed = parse(table, ["--format", "json", "what is this"], { stdinIsTerminal: true, session })
+  it("is for run on a terminal as well, with flags that only run has", async () => {
+    const parsed = await parse(table, ["--format", "json", "what is this"], { stdinIsTerminal: true, session })
     expect(parsed).toMatchObject({ _tag: "Run", command: { name: "run" } })
   })
 
@@ -189,8 +193,8 @@ describe("what was typed", () => {
     [["run", "-h", "--nonsense"], ["run"]],
     [["help", "sessions", "show"], ["sessions", "show"]],
     [["sessions", "show", "--help"], ["sessions", "show"]]
-  ])("%j asks for help", (argv, path) => {
-    const parsed = parse(table, argv)
+  ])("%j asks for help", async (argv, path) => {
+    const parsed = await parse(table, argv)
     expect(parsed._tag === "Help" && parsed.path.map(({ name }) => name)).toEqual(path)
   })
 
@@ -211,9 +215,12 @@ describe("what was typed", () => {
     "update"
   ])(
     "%s and more words are a prompt",
-    (word) => {
+    async (word) => {
       for (const rest of [["the", "bug"], ["this thing"]]) {
-        expect(parse(commands, [word, ...rest])).toMatchObject({ _tag: "Run", input: { operands: [word, ...rest] } })
+        expect(await parse(commands, [word, ...rest])).toMatchObject({
+          _tag: "Run",
+          input: { operands: [word, ...rest] }
+        })
       }
     }
   )
@@ -268,8 +275,8 @@ describe("what was typed", () => {
     [["sessions", "show"], /needs ID/],
     [["sessions", "show", "a", "b"], /does not take "b"/],
     [["help", "rn"], /no command "rn"/]
-  ])("%j is a mistake", (argv, message) => {
-    expect(parse(table, argv)).toEqual({ _tag: "Mistake", message: expect.stringMatching(message) })
+  ])("%j is a mistake", async (argv, message) => {
+    expect(await parse(table, argv)).toEqual({ _tag: "Mistake", message: expect.stringMatching(message) })
   })
 })
 

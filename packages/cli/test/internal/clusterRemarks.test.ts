@@ -1,6 +1,6 @@
 import type { Cluster } from "@skein/api/Output"
 import { expect, it } from "vitest"
-import { remarks } from "../../src/internal/list/cluster.ts"
+import { remarks } from "../../src/commands/cluster.ts"
 
 const taken = (why: "died" | "left" | "moved", took: number) => ({
   rootID: "ses_1",

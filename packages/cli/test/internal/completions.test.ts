@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process"
 import { describe, expect, it } from "vitest"
-import { commands } from "../../src/Commands.ts"
-import { bash, fish, zsh } from "../../src/internal/completions.ts"
+import { commands as entries } from "../../src/Commands.ts"
+import { bash, fish, zsh } from "../../src/commands/completions.ts"
+import { opened } from "../../src/internal/arguments.ts"
+
+const commands = await Promise.all(entries.map(opened))
 
 const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0
 

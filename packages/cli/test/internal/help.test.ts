@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest"
 import { commands } from "../../src/Commands.ts"
 import type { CommandSpec } from "../../src/CommandSpec.ts"
+import { opened } from "../../src/internal/arguments.ts"
 import { helpOf } from "../../src/internal/help.ts"
 
 const reached = (command: CommandSpec): ReadonlyArray<ReadonlyArray<CommandSpec>> => [
   [command],
   ...(command.commands ?? []).map((each) => [command, each])
 ]
+
+const loaded = await Promise.all(commands.map(opened))
 
 describe("help", () => {
   it("of the program names every command", () => {
@@ -17,7 +20,9 @@ describe("help", () => {
     }
   })
 
-  it.each(commands.flatMap(reached).map((path) => [path.map(({ name }) => name).join(" "), path] as const))(
+  it.each(
+    loaded.flatMap(reached).map((path) => [path.map(({ name }) => name).join(" "), path] as const)
+  )(
     "of %s tells its usage and every flag, in lines that fit",
     (name, path) => {
       const text = helpOf(commands, path, "")

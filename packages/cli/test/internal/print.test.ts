@@ -1,7 +1,7 @@
 import { widthOf } from "@skein/tui/Width"
 import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
-import { printList } from "../../src/internal/list/print.ts"
+import { printList } from "../../src/internal/print.ts"
 import { Stdio } from "../../src/Stdio.ts"
 
 const long = "word ".repeat(140).trim()
@@ -20,12 +20,9 @@ const printed = (
     isTerminal: { input: false, output: columns !== undefined, error: false },
     size: () => ({ columns: columns ?? 80, rows: 24 })
   }
-  const listing = printList({
-    format: "default",
-    full,
-    json: rows,
-    head: ["KEY", "VALUE", "FROM"],
-    rows: shown,
+  const listing = printList({ format: "default", full }, {
+    items: shown,
+    columns: { KEY: ([key]) => key, VALUE: ([, value]) => value, FROM: ([, , from]) => from },
     empty: ""
   })
   Effect.runSync(Effect.provideService(listing, Stdio, stdio as unknown as typeof Stdio.Service))
@@ -63,7 +60,7 @@ describe("a listing", () => {
   })
 
   it("has the same number of fields in each line of a pipe, also where values are empty or hold tabs", () => {
-    const odd = [["", "a\tb", ""], ["x", "c\nd"], ["y", "", "", "no column"]]
+    const odd = [["", "a\tb", ""], ["x", "c\nd"], ["y", "", ""]]
     expect(printed(undefined, false, odd)).toEqual(["KEY\tVALUE\tFROM", "\ta\\tb\t", "x\tc\\nd\t", "y\t\t"])
   })
 })

@@ -9,12 +9,13 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import { join } from "node:path"
-import { manyServices, platform, storage } from "../../src/internal/app.ts"
+import { manyServices, storage } from "../../src/internal/app.ts"
+import { platform } from "../../src/internal/launch.ts"
 import { Redaction } from "../../src/internal/Redaction.ts"
 
 const inProcess = (root: string) =>
   manyServices("nobody").pipe(
-    Layer.provideMerge(Layer.provideMerge(storage, platform({ database: ":memory:" }))),
+    Layer.provideMerge(Layer.provideMerge(storage, platform(":memory:"))),
     Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]]))))
   )
 

@@ -11,11 +11,9 @@ import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type { CommandError, Input } from "../../CommandSpec.ts"
-import { ExitCode } from "../../ExitCode.ts"
+import type { CommandError, Input, ProgramServices } from "../../CommandSpec.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
-import type { Stop } from "../../Stop.ts"
-import { manyServices, platform, refuseSandbox, storage, withSandbox } from "../app.ts"
+import { manyServices, refuseSandbox, storage, withSandbox } from "../app.ts"
 import { backendOf, findServer } from "../attach/attach.ts"
 import type { acpFlags } from "../flags.ts"
 import { EditorServers } from "../mcp/EditorServers.ts"
@@ -146,9 +144,8 @@ const backendFor = ({ attach, db, sandbox }: Input<typeof acpFlags>["flags"]) =>
     }
     const editors: typeof EditorServers.Service = new Map()
     const files: Editors = new Map()
-    const layer: Layer.Layer<Backend, CommandError> = found === undefined
+    const layer: Layer.Layer<Backend, CommandError, ProgramServices> = found === undefined
       ? Layer.provide(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")), storage).pipe(
-        Layer.provide(platform({ database: db })),
         Layer.provide(
           Layer.mergeAll(
             Layer.succeed(EditorServers, editors),
@@ -163,9 +160,7 @@ const backendFor = ({ attach, db, sandbox }: Input<typeof acpFlags>["flags"]) =>
   })
 
 /** Serves. */
-export const executeAcp = (
-  { flags }: Input<typeof acpFlags>
-): Effect.Effect<number, CommandError, Stdio | Stop> =>
+export const executeAcp = ({ flags }: Input<typeof acpFlags>) =>
   Effect.scoped(Effect.gen(function*() {
     const stdio = yield* Stdio
     const mode = yield* typedMode(flags)
@@ -186,5 +181,4 @@ export const executeAcp = (
       }),
       backend.layer
     )
-    return ExitCode.done
-  })).pipe(Effect.provide(platform({ database: flags.db })), withSandbox(flags.sandbox))
+  })).pipe(withSandbox(flags.sandbox))

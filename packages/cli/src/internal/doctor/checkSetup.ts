@@ -10,9 +10,8 @@ import { environment } from "@skein/tools/Environment"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { statSync } from "node:fs"
-import { settle, type Settled, storage } from "../app.ts"
-import { formatBytes } from "../list/print.ts"
-import { directoryOf } from "../place.ts"
+import { type Settled, settleIn, storage } from "../app.ts"
+import { formatBytes } from "../print.ts"
 import { chooseModel, fallback, providerCheck } from "../providers.ts"
 import { type Check, checkSandbox, unconfined } from "./checkMachine.ts"
 
@@ -31,11 +30,9 @@ export const checkDatabase: Effect.Effect<Check, never, DataDirs> = Effect.gen(f
     : { ...base, state: "broken", detail: opened.left.message } satisfies Check
 })
 
-const settled = (directory: string | undefined) => Effect.flatMap(directoryOf(directory), (found) => settle(found))
-
 /** The config of the directory. */
 export const checkConfig = (directory: string | undefined) =>
-  Effect.map(Effect.either(settled(directory)), (found): Check => {
+  Effect.map(Effect.either(settleIn(directory)), (found): Check => {
     const base = { name: "config", essential: true } as const
     if (Either.isLeft(found)) return { ...base, state: "broken", detail: found.left.message }
     const { files, warnings } = found.right
@@ -57,7 +54,7 @@ export const checkConfined = (directory: string | undefined) =>
   Effect.gen(function*() {
     // Another check reports a config that cannot be read.
     const { settings } = yield* Effect.orElseSucceed(
-      settled(directory),
+      settleIn(directory),
       (): Pick<Settled, "settings"> => ({ settings: defaults })
     )
     if (settings.sandbox === "off") {
@@ -145,7 +142,7 @@ export const checkKeys = (directory: string | undefined) =>
     const variables = yield* environment
     // Another check reports a config that cannot be read.
     const { origins, settings } = yield* Effect.orElseSucceed(
-      settled(directory),
+      settleIn(directory),
       (): Pick<Settled, "origins" | "settings"> => ({ origins: {}, settings: defaults })
     )
     const configs = settings.provider ?? {}

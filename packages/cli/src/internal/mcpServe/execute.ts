@@ -6,19 +6,15 @@ import { Watchdog } from "@skein/tools/Watchdog"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Writable } from "node:stream"
-import type { CommandError } from "../../CommandSpec.ts"
+import type { Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
-import type { Stop } from "../../Stop.ts"
-import { manyServices, platform, storage } from "../app.ts"
-import { type AttachFlags, findServer } from "../attach/attach.ts"
+import { manyServices, storage } from "../app.ts"
+import { findServer } from "../attach/attach.ts"
+import type { directoryFlags, placeFlags } from "../flags.ts"
 import { directoryOf } from "../place.ts"
 import { configOf } from "../providers.ts"
 import { hideConfigured } from "../Redaction.ts"
-
-interface Flags extends AttachFlags {
-  readonly dir: string | undefined
-}
 
 /** Standard output as a stream. */
 const outputOf = (stdio: Streams): Writable =>
@@ -45,16 +41,12 @@ const serveHere = Effect.fnUntraced(function*(directory: string) {
 })
 
 /** Serves; through the server that holds the database, where one runs. */
-export const executeMcpServe = (
-  { flags }: { readonly flags: Flags }
-): Effect.Effect<number, CommandError, Stdio | Stop> =>
-  Effect.scoped(
-    Effect.gen(function*() {
-      const stdio = yield* Stdio
-      const directory = yield* directoryOf(flags.dir)
-      const found = yield* findServer(flags, stdio.err)
-      if (found === undefined) return yield* serveHere(directory)
-      const { bridge } = yield* Effect.promise(() => import("./bridge.ts"))
-      return yield* bridge(found.server, directory)
-    }).pipe(Effect.provide(platform({ database: flags.db })))
-  )
+export const executeMcpServe = ({ flags }: Input<typeof directoryFlags & typeof placeFlags>) =>
+  Effect.scoped(Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const directory = yield* directoryOf(flags.dir)
+    const found = yield* findServer(flags, stdio.err)
+    if (found === undefined) return yield* serveHere(directory)
+    const { bridge } = yield* Effect.promise(() => import("./bridge.ts"))
+    return yield* bridge(found.server, directory)
+  }))

@@ -4,11 +4,10 @@ import * as LayerGraph from "@skein/core/LayerGraph"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import type { CommandError, Input } from "../../CommandSpec.ts"
+import type { CommandError, Input, ProgramServices } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
-import { platform, storage, withSandbox } from "../app.ts"
+import { storage, withSandbox } from "../app.ts"
 import { findServerFor, sameWay } from "../attach/attach.ts"
 import { errorLine, explain, showCause } from "../explain.ts"
 import type { promptFlags } from "../flags.ts"
@@ -50,26 +49,23 @@ const concluded = (exit: Exit.Exit<RunResult, CommandError>, progress: Progress)
 /** Runs it on a server if one holds the database, or else in this process. */
 const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
-    const { flags } = input
-    const dirs = platform({ database: flags.db })
-    const context = yield* LayerGraph.build(dirs)
-    const found = yield* Effect.provide(findServerFor(flags, shown.presenter.note), context)
+    const found = yield* findServerFor(input.flags, shown.presenter.note)
     if (found !== undefined) {
       const { runAttached } = yield* Effect.promise(() => import("./attached.ts"))
-      return yield* Effect.provide(runAttached(input, silence, found, shown, progress), context)
+      return yield* runAttached(input, silence, found, shown, progress)
     }
     const [{ runHere }, stored] = yield* Effect.zip(
       Effect.promise(() => import("./here.ts")),
-      LayerGraph.build(Layer.provide(storage, Layer.succeedContext(context)))
+      LayerGraph.build(storage)
     )
-    return yield* runHere(input, silence, shown, progress).pipe(Effect.provide(stored), Effect.provide(context))
+    return yield* Effect.provide(runHere(input, silence, shown, progress), stored)
   })
 
 /** Runs it. */
 export const executeRun = (
   input: RunInput,
   silence: Silence = "needs a prompt"
-): Effect.Effect<number, CommandError, Stdio | Stop> =>
+): Effect.Effect<number, CommandError, ProgramServices> =>
   Effect.scoped(Effect.gen(function*() {
     const { flags } = input
     const stdio = yield* Stdio

@@ -28,10 +28,10 @@ import { findTarget, inStorage } from "./target.ts"
 
 /** Waiting for models leaves time to remove old data. */
 const forgetting = Effect.map(
-  Effect.context<Effect.Effect.Context<typeof import("../prune/daily.ts")["forgetDaily"]>>(),
+  Effect.context<Effect.Effect.Context<typeof import("../retention.ts")["forgetDaily"]>>(),
   (context) =>
     Effect.flatMap(
-      Effect.promise(() => import("../prune/daily.ts")),
+      Effect.promise(() => import("../retention.ts")),
       ({ forgetDaily }) => Effect.provide(forgetDaily, context)
     )
 )

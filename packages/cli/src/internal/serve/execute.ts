@@ -6,12 +6,10 @@ import { spawn } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { argv, execArgv, execPath } from "node:process"
-import type { CommandError } from "../../CommandSpec.ts"
+import type { CommandError, ProgramServices } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import type { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
-import { platform } from "../app.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { descriptorOf } from "./access.ts"
 import { alreadyServed, loginUrl, printUrl, runningServer, stopServer, unwritable } from "./control.ts"
@@ -83,18 +81,16 @@ interface Flags extends ServeFlags {
   readonly detach: boolean
   readonly url: boolean
   readonly stop: boolean
-  readonly db: string | undefined
 }
 
 /** Runs it. */
 export const executeServe = (
   { flags }: { readonly flags: Flags }
-): Effect.Effect<number, CommandError, Stdio | Stop> => {
+): Effect.Effect<number, CommandError, ProgramServices> => {
   const { detach, stop, url } = flags
   if ([detach, stop, url].filter((each) => each).length > 1) {
     return new UsageError({ message: "--detach, --url and --stop exclude each other. Leave all but one of them out." })
   }
   if (stop && flags.open) return new UsageError({ message: "--stop ends the server: leave --open out." })
-  const work = url ? printUrl(flags) : stop ? stopServer : detach ? startDetached(flags) : startServer(flags)
-  return Effect.scoped(Effect.provide(work, platform({ database: flags.db })))
+  return Effect.scoped(url ? printUrl(flags) : stop ? stopServer : detach ? startDetached(flags) : startServer(flags))
 }

@@ -1,10 +1,8 @@
 /** What `skein` does on a terminal: opens a session where the database is held, in this process or on a server. */
 import * as LayerGraph from "@skein/core/LayerGraph"
 import * as Effect from "effect/Effect"
-import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
-import type { Stop } from "../../Stop.ts"
-import { platform, storage, withSandbox } from "../app.ts"
+import { storage, withSandbox } from "../app.ts"
 import { findServerFor } from "../attach/attach.ts"
 import { readModel, typedMode } from "../run/choices.ts"
 import type { Opening, SessionInput } from "./ground.ts"
@@ -27,15 +25,12 @@ const open = (opening: Opening) =>
   })
 
 /** Opens a session. */
-export const executeSession = (input: SessionInput): Effect.Effect<number, CommandError, Stdio | Stop> =>
+export const executeSession = (input: SessionInput) =>
   Effect.scoped(Effect.gen(function*() {
     const { flags } = input
     const stdio = yield* Stdio
     const mode = yield* typedMode(flags)
     const model = yield* readModel(flags.model)
     const seat = yield* seatOf(stdio, flags.plain || (yield* variable("TERM")) === "dumb")
-    return yield* open({ input, mode, model, seat }).pipe(
-      Effect.provide(platform({ database: flags.db })),
-      withSandbox(flags.sandbox)
-    )
+    return yield* withSandbox(flags.sandbox)(open({ input, mode, model, seat }))
   }))

@@ -74,7 +74,7 @@ export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: Rea
   )
   const backend = yield* LayerGraph.build(Layer.provide(LocalBackend.layer({ projectOf }), services))
   yield* Effect.forkScoped(
-    Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
+    Effect.flatMap(Effect.promise(() => import("../retention.ts")), ({ forgetDaily }) => forgetDaily)
   )
   return yield* Effect.provide(
     openOver(opening, target, [...notes, ...asked, ...said, ...(auto === undefined ? [] : [auto])]),

@@ -1,4 +1,4 @@
-/** What `skein tasks clean` does: removes the worktrees of settled tasks, but never work that exists nowhere else. */
+/** Removes the worktrees of settled tasks, but never work that exists nowhere else. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Isolation, type Leftover } from "@skein/core/Isolation"
@@ -7,12 +7,6 @@ import { environment } from "@skein/tools/Environment"
 import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { CommandError } from "../../CommandSpec.ts"
-import { ExitCode } from "../../ExitCode.ts"
-import { Stdio } from "../../Stdio.ts"
-import { platform, storage } from "../app.ts"
-import { errorLine } from "../explain.ts"
-import { printLine } from "./print.ts"
 
 /** The service that owns the worktrees of tasks. */
 export const isolation = Layer.unwrapEffect(
@@ -24,21 +18,6 @@ export const isolation = Layer.unwrapEffect(
     )
   })
 )
-
-/** The contents of a worktree, for people. */
-const contents = ({ changes }: Leftover): string => {
-  if (changes === "none") return "no changes"
-  if (changes === "unknown") return "unknown changes: its repository no longer exists"
-  const { commits, uncommitted } = changes
-  return `${commits} commit${commits === 1 ? "" : "s"}, ${uncommitted} uncommitted file${uncommitted === 1 ? "" : "s"}`
-}
-
-const lineOf = (what: string, leftover: Leftover): ReadonlyArray<string> => [
-  what,
-  leftover.directory,
-  contents(leftover),
-  leftover.origin?.description ?? ""
-]
 
 /** The worktrees of tasks, and whether each is in use. */
 export const listWorktrees = Effect.gen(function*() {
@@ -52,7 +31,7 @@ export const listWorktrees = Effect.gen(function*() {
 })
 
 /** The outcome for a worktree. */
-export type WorktreeEnd = "at_work" | "kept" | "would_remove" | "removed" | "failed"
+type WorktreeEnd = "at_work" | "kept" | "would_remove" | "removed" | "failed"
 
 const isSafe = ({ changes }: Leftover): boolean =>
   changes === "none" || (changes !== "unknown" && changes.onlyHere + changes.uncommitted === 0)
@@ -75,20 +54,3 @@ export const cleaned = Effect.fnUntraced(function*(options: { readonly dryRun: b
     })
   })
 })
-
-const words = { at_work: "at work", kept: "kept", would_remove: "would be removed", removed: "removed" } as const
-
-/** Removes what can be removed, and reports on each. */
-export const cleanWorktrees = ({ flags }: {
-  readonly flags: { readonly "dry-run": boolean; readonly force: boolean; readonly db: string | undefined }
-}): Effect.Effect<number, CommandError, Stdio> =>
-  Effect.gen(function*() {
-    const stdio = yield* Stdio
-    const found = yield* cleaned({ dryRun: flags["dry-run"], force: flags.force })
-    if (found.length === 0) stdio.err("No task has left a worktree.")
-    for (const each of found) {
-      if (each.end === "failed") stdio.err(errorLine(each.message ?? ""))
-      else printLine(stdio, lineOf(words[each.end], each))
-    }
-    return found.some(({ end }) => end === "failed") ? ExitCode.failed : ExitCode.done
-  }).pipe(Effect.provide(Layer.provideMerge(Layer.merge(storage, isolation), platform({ database: flags.db }))))

@@ -1,7 +1,7 @@
-/** What `skein completions` does: writes a script for bash, zsh or fish. */
+/** `skein completions`: writes a script for bash, zsh or fish. */
 import * as Effect from "effect/Effect"
-import type { CommandSpec, Flag } from "../CommandSpec.ts"
-import { ExitCode } from "../ExitCode.ts"
+import { commandBody, type CommandEntry, type CommandSpec, type Flag } from "../CommandSpec.ts"
+import { opened, operandsOf } from "../internal/arguments.ts"
 import { Stdio } from "../Stdio.ts"
 
 /** A command with the words that lead to it, such as `sessions show`. */
@@ -19,9 +19,9 @@ const reached = (commands: ReadonlyArray<CommandSpec>, before: ReadonlyArray<str
   )
 
 /** The words that may follow a command besides its flags. */
-const nextWords = ({ commands = [], operands }: CommandSpec): ReadonlyArray<string> => [
-  ...commands.map(({ name }) => name),
-  ...operands?.choices ?? []
+const nextWords = (command: CommandSpec): ReadonlyArray<string> => [
+  ...(command.commands ?? []).map(({ name }) => name),
+  ...operandsOf(command).choices ?? []
 ]
 
 const flagsOf = ({ flags }: CommandSpec): ReadonlyArray<readonly [name: string, flag: Flag]> => [
@@ -119,11 +119,12 @@ export const zsh = (commands: ReadonlyArray<CommandSpec>): string => {
     list.map(({ name, summary }) => quoted(`${name}:${summary.replaceAll(":", "\\:")}`)).join(" ")
   const cases = reached(commands).map(({ command, words: path }) => {
     const flags = flagsOf(command).map(([name, flag]) => `      ${zshFlag(name, flag)}`)
+    const { choices } = operandsOf(command)
     const next = command.commands !== undefined
       ? `'*::command:((${described(command.commands).replaceAll("'", "\"")}))'`
-      : command.operands?.choices === undefined
+      : choices === undefined
       ? "'*: :_default'"
-      : `':word:(${words(command.operands.choices)})'`
+      : `':word:(${words(choices)})'`
     return `    ${quoted(words(path))}) _arguments -S \\\n${flags.join(" \\\n")} \\\n      ${next} ;;`
   })
   const groups = commands.filter((command) => command.commands !== undefined).map(({ name }) => name)
@@ -156,6 +157,7 @@ export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
     const own = [command.name, ...command.aliases ?? []]
     const seen = `__fish_seen_subcommand_from ${words(own)}`
     const below = command.commands ?? []
+    const { choices } = operandsOf(command)
     const flag = (condition: string) => ([name, each]: readonly [string, Flag]): string => {
       const short = each.short === undefined ? "" : ` -s ${each.short}`
       const value = each.type === "choice"
@@ -173,9 +175,7 @@ export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
     return [
       ...own.map((name) => `complete -c skein -n __fish_use_subcommand -f -a ${name} -d ${quoted(command.summary)}`),
       ...flagsOf(command).map(flag(others)),
-      ...(command.operands?.choices === undefined
-        ? []
-        : [`complete -c skein -n ${quoted(seen)} -f -a ${quoted(words(command.operands.choices))}`]),
+      ...(choices === undefined ? [] : [`complete -c skein -n ${quoted(seen)} -f -a ${quoted(words(choices))}`]),
       ...below.flatMap((each) => [
         `complete -c skein -n ${quoted(others)} -f -a ${each.name} -d ${quoted(each.summary)}`,
         ...flagsOf(each).map(flag(`${seen}; and __fish_seen_subcommand_from ${each.name}`))
@@ -188,12 +188,16 @@ export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
 }
 
 /** Prints the script that completes these commands in a shell. */
-export const executeCompletions = (commands: ReadonlyArray<CommandSpec>) =>
-({ operands: [shell] }: {
-  readonly operands: ReadonlyArray<string>
-}): Effect.Effect<number, never, Stdio> =>
-  Effect.map(Stdio, (stdio) => {
-    const write = shell === "zsh" ? zsh : shell === "fish" ? fish : bash
-    stdio.out(write(commands))
-    return ExitCode.done
+export const completions = (commands: ReadonlyArray<CommandEntry>) =>
+  commandBody({
+    details: "For example: skein completions bash > ~/.local/share/bash-completion/completions/skein",
+    operands: "bash|zsh|fish",
+    flags: {},
+    run: ({ operands: [shell] }) =>
+      Effect.gen(function*() {
+        const all = yield* Effect.promise(() => Promise.all(commands.map(opened)))
+        const write = shell === "zsh" ? zsh : shell === "fish" ? fish : bash
+        const { out } = yield* Stdio
+        out(write(all))
+      })
   })

@@ -1,13 +1,9 @@
-/** What `skein mcp list` does, and the MCP servers that a directory names. */
+/** Finds the MCP servers that a directory names. */
 import { describeConfig } from "@skein/config/ConfigDescription"
 import { replaceSecrets } from "@skein/config/McpSecrets"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
 import * as Effect from "effect/Effect"
-import type { CommandError } from "../../CommandSpec.ts"
-import type { Stdio } from "../../Stdio.ts"
-import { platform, settle } from "../app.ts"
-import { printList, remark } from "../list/print.ts"
-import { directoryOf } from "../place.ts"
+import { settle } from "../app.ts"
 
 /** A server as config has it. */
 export interface Configured {
@@ -48,31 +44,3 @@ export const configured = Effect.fnUntraced(function*(directory: string) {
   const servers = [...usable, ...waiting].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   return { settled, servers }
 })
-
-const stateOf = ({ state, trust }: Configured): string => state === "untrusted" ? `needs trust (${trust})` : state
-
-const reachedBy = ({ config: { command, url } }: Configured): string => url ?? command?.join(" ") ?? ""
-
-/** Lists the servers of a directory; it starts none. */
-export const listServers = ({ flags }: {
-  readonly flags: {
-    readonly dir: string | undefined
-    readonly format: "default" | "json"
-    readonly full: boolean
-  }
-}): Effect.Effect<number, CommandError, Stdio> =>
-  Effect.gen(function*() {
-    const { servers, settled } = yield* Effect.flatMap(directoryOf(flags.dir), configured)
-    // This list is about servers, so remarks about them are shown in full.
-    yield* remark(settled.warnings.map(({ kind, ...issue }) =>
-      kind === undefined || (kind === "note" && issue.key?.startsWith("mcp") === true) ? issue : { ...issue, kind }
-    ))
-    return yield* printList({
-      format: flags.format,
-      full: flags.full,
-      json: servers,
-      head: ["NAME", "STATE", "FROM", "SERVER"],
-      rows: servers.map((server) => [server.name, stateOf(server), server.origin, reachedBy(server)]),
-      empty: "There are no MCP servers. Add one with `skein mcp add NAME URL` or `skein mcp add NAME -- PROGRAM…`."
-    })
-  }).pipe(Effect.provide(platform({})))

@@ -1,4 +1,4 @@
-/** What `skein cluster status` does. */
+/** `skein cluster`: shows the servers that share a PostgreSQL database. */
 import type { Cluster } from "@skein/api/Output"
 import { DataDirs } from "@skein/config/DataDirs"
 import { forClient, isPostgres } from "@skein/storage/PostgresUrl"
@@ -6,13 +6,13 @@ import * as NodeOwner from "@skein/tools/NodeOwner"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import type { CommandError } from "../../CommandSpec.ts"
-import { ExitCode } from "../../ExitCode.ts"
-import { Stdio, type Streams } from "../../Stdio.ts"
-import { UsageError } from "../../UsageError.ts"
-import { platform } from "../app.ts"
-import { type AttachFlags, findServer } from "../attach/attach.ts"
-import { printList } from "./print.ts"
+import { command, group } from "../CommandSpec.ts"
+import { ExitCode } from "../ExitCode.ts"
+import { type AttachFlags, findServer } from "../internal/attach/attach.ts"
+import { databaseFlags, listingFlags } from "../internal/flags.ts"
+import { printList, printResult } from "../internal/print.ts"
+import { Stdio } from "../Stdio.ts"
+import { UsageError } from "../UsageError.ts"
 
 type Runner = Cluster["runners"][number]
 
@@ -96,43 +96,26 @@ const roughly = (milliseconds: number): string => {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
 
-const heads = [
-  "URL",
-  "HOST",
-  "PORT",
-  "PID",
-  "STATE",
-  "TREES",
-  "AGENTS",
-  "REQUESTS",
-  "QUESTIONS",
-  "TAKEOVERS",
-  "MOVES",
-  "SINCE",
-  "SEEN",
-  "VERSION"
-]
-
 /** What works, and what waits if anything does. */
 const withWaiting = (working: number, waiting: number): string =>
   waiting === 0 ? `${working}` : `${working} + ${waiting}`
 
-const rowOf = ({ age, host, load, pid, port, silence, state, trees, url, version }: Runner) => [
-  url,
-  host,
-  String(port),
-  String(pid),
-  state,
-  String(trees),
-  withWaiting(load.running, load.queued),
-  withWaiting(load.sent, load.waiting),
-  String(load.asking),
-  String(load.takeovers),
-  String(load.moves),
-  roughly(age),
-  `${roughly(silence)} ago`,
-  version ?? ""
-]
+const columns: Readonly<Record<string, (runner: Runner) => string>> = {
+  URL: ({ url }) => url,
+  HOST: ({ host }) => host,
+  PORT: ({ port }) => String(port),
+  PID: ({ pid }) => String(pid),
+  STATE: ({ state }) => state,
+  TREES: ({ trees }) => String(trees),
+  AGENTS: ({ load }) => withWaiting(load.running, load.queued),
+  REQUESTS: ({ load }) => withWaiting(load.sent, load.waiting),
+  QUESTIONS: ({ load }) => String(load.asking),
+  TAKEOVERS: ({ load }) => String(load.takeovers),
+  MOVES: ({ load }) => String(load.moves),
+  SINCE: ({ age }) => roughly(age),
+  SEEN: ({ silence }) => `${roughly(silence)} ago`,
+  VERSION: ({ version }) => version ?? ""
+}
 
 /** Reads it from the database. */
 const statusInDatabase = Effect.gen(function*() {
@@ -155,43 +138,51 @@ const statusOf = Effect.fnUntraced(function*(flags: AttachFlags) {
   const stdio = yield* Stdio
   const found = flags.attach === undefined ? undefined : yield* findServer(flags, stdio.err)
   if (found === undefined) return yield* statusInDatabase
-  const { askCluster } = yield* Effect.promise(() => import("../attach/findServer.ts"))
+  const { askCluster } = yield* Effect.promise(() => import("../internal/attach/findServer.ts"))
   return yield* askCluster(found)
 })
 
 /** Prints what is wrong, and gives the exit code. */
-const checked = (status: Cluster, format: "default" | "json", { out }: Streams): number => {
+const checked = Effect.fnUntraced(function*(status: Cluster, flags: { readonly format: "default" | "json" }) {
   const alive = status.runners.filter(({ state }) => state === "alive").length
   const found = [
     ...(alive === 0 ? ["No server of the cluster is alive. Start one: skein serve --cluster"] : []),
     ...faults(status)
   ]
-  if (format === "json") out(`${JSON.stringify({ ...status, faults: found }, null, 2)}\n`)
-  else if (found.length === 0) out(`ok: ${alive === 1 ? "one server is" : `${alive} servers are`} alive\n`)
-  else for (const line of found) out(`${line}\n`)
+  const ok = `ok: ${alive === 1 ? "one server is" : `${alive} servers are`} alive`
+  yield* printResult(flags, { ...status, faults: found }, `${found.length === 0 ? ok : found.join("\n")}\n`)
   return found.length === 0 ? ExitCode.done : ExitCode.failed
-}
+})
 
-/** Lists the runners. */
-export const listRunners = ({ flags }: {
-  readonly flags: AttachFlags & {
-    readonly format: "default" | "json"
-    readonly full: boolean
-    readonly check: boolean
-  }
-}): Effect.Effect<number, CommandError, Stdio> =>
-  Effect.gen(function*() {
-    const stdio = yield* Stdio
-    const status: Cluster = yield* statusOf(flags)
-    if (flags.check) return checked(status, flags.format, stdio)
-    const code = yield* printList({
-      format: flags.format,
-      full: flags.full,
-      json: status,
-      head: heads,
-      rows: status.runners.map(rowOf),
-      empty: "No server is in this cluster. Start one: skein serve --cluster"
+const status = command({
+  name: "status",
+  summary: "Lists the servers that share a PostgreSQL database",
+  flags: {
+    ...listingFlags,
+    ...databaseFlags,
+    check: {
+      type: "switch",
+      description: "For monitors: prints a line for each fault, and exits with 1 if there is one"
+    },
+    attach: { type: "text", value: "URL", description: "Asks this server of the cluster, and not the database" }
+  },
+  run: ({ flags }) =>
+    Effect.gen(function*() {
+      const found: Cluster = yield* statusOf(flags)
+      if (flags.check) return yield* checked(found, flags)
+      yield* printList(flags, {
+        items: found.runners,
+        json: found,
+        columns,
+        empty: "No server is in this cluster. Start one: skein serve --cluster"
+      })
+      const { err } = yield* Stdio
+      if (flags.format === "default") { for (const line of remarks(found)) err(`${line}\n`) }
+      return ExitCode.done
     })
-    if (flags.format === "default") { for (const line of remarks(status)) stdio.err(`${line}\n`) }
-    return code
-  }).pipe(Effect.provide(platform({ database: flags.db })))
+})
+
+/** Shows the servers of a cluster. */
+export const cluster = group([status], {
+  details: "Start each of them with `skein serve --cluster`. See docs/cluster.md."
+})

@@ -1,4 +1,4 @@
-/** What `skein sessions prune` does. */
+/** `skein sessions prune`: removes what is old. */
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Bus } from "@skein/core/Bus"
@@ -15,15 +15,29 @@ import { escapeLine } from "@skein/tui/Escape"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { CommandError, Input } from "../../CommandSpec.ts"
-import { ExitCode } from "../../ExitCode.ts"
-import { Stdio } from "../../Stdio.ts"
-import { UsageError } from "../../UsageError.ts"
-import { platform, storage, workspaces } from "../app.ts"
-import type { pruneFlags } from "../flags.ts"
-import { formatBytes, formatTime } from "../list/print.ts"
-import { directoryOf, projectOf } from "../place.ts"
-import { forget, keptDays, keptEvents } from "./retention.ts"
+import { command, type Flags, type Input } from "../CommandSpec.ts"
+import { storage, workspaces } from "../internal/app.ts"
+import { databaseFlags, directoryFlags, formatFlags } from "../internal/flags.ts"
+import { directoryOf, projectOf } from "../internal/place.ts"
+import { formatBytes, formatTime, printResult } from "../internal/print.ts"
+import { forget, keptDays, keptEvents } from "../internal/retention.ts"
+import { UsageError } from "../UsageError.ts"
+
+const flags = {
+  ...formatFlags,
+  "older-than": {
+    type: "text",
+    value: "AGE",
+    description: "Also removes sessions unchanged for that long, such as 36h, 90d or 12w"
+  },
+  all: { type: "switch", description: "With --older-than: sessions of all projects, not just this one" },
+  "dry-run": { type: "switch", description: "Shows what would be removed, and removes nothing" },
+  vacuum: { type: "switch", description: "Compacts a SQLite file, which frees disk space" },
+  ...directoryFlags,
+  ...databaseFlags
+} as const satisfies Flags
+
+type Given = Input<typeof flags>["flags"]
 
 /** A younger session may still be in use. */
 const least = 86_400_000
@@ -47,8 +61,6 @@ const forgetSteps = Effect.fnUntraced(function*(deleted: ReadonlyArray<SessionIn
   })
   yield* Effect.provide(forgetting, yield* workspaces(settings))
 })
-
-type Flags = Input<typeof pruneFlags>["flags"]
 
 const readAge = (text: string): Effect.Effect<number, UsageError> =>
   Effect.suspend(() => {
@@ -79,32 +91,23 @@ const idsBelow = (root: SessionInfo) =>
 
 const journal = Layer.provide(Journal.layer, [Bus.layer, Ids.layer])
 
-const prune = Effect.fnUntraced(function*(flags: Flags, age: number | undefined) {
+/** Removes it. Asked to or not, tells what there is to remove. */
+const removeOld = Effect.fnUntraced(function*({ all, dir, "dry-run": dryRun }: Given, age: number | undefined) {
   const now = yield* Clock.currentTimeMillis
-  const { "dry-run": dryRun } = flags
-  const projectID = flags.all ? undefined : yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
+  const projectID = all ? undefined : yield* Effect.flatMap(directoryOf(dir), projectOf)
   const removed = new Set<string>()
-  const trees = age === undefined ? [] : yield* restingTrees(now - age, projectID)
-  const kept = yield* Effect.filter(
-    trees,
-    (tree) =>
-      Effect.flatMap(
-        idsBelow(tree.root),
-        (ids) =>
-          Effect.map(dryRun ? Effect.succeed(true) : remove(tree), (isGone) => {
-            if (isGone) {
-              for (const id of ids) removed.add(id)
-            }
-            return isGone
-          })
-      )
-  )
-  const sessions = kept.map(({ root }) => root)
+  const sessions: Array<SessionInfo> = []
+  for (const tree of age === undefined ? [] : yield* restingTrees(now - age, projectID)) {
+    const ids = yield* idsBelow(tree.root)
+    if (!dryRun && !(yield* remove(tree))) continue
+    for (const id of ids) removed.add(id)
+    sessions.push(tree.root)
+  }
   if (!dryRun) yield* forgetSteps(sessions)
   return { sessions, kept: yield* keptEvents, ...(yield* forget({ dryRun, removed })) }
 })
 
-type Pruned = Effect.Effect.Success<ReturnType<typeof prune>>
+type Pruned = Effect.Effect.Success<ReturnType<typeof removeOld>>
 
 const hour = 3_600_000
 
@@ -119,7 +122,7 @@ interface Space {
   readonly after: number
 }
 
-const spaceLine = ({ "dry-run": dryRun, vacuum }: Flags, space: Space | undefined): string =>
+const spaceLine = ({ "dry-run": dryRun, vacuum }: Given, space: Space | undefined): string =>
   space === undefined
     ? "PostgreSQL reuses the space automatically."
     : vacuum && !dryRun
@@ -130,47 +133,46 @@ const spaceLine = ({ "dry-run": dryRun, vacuum }: Flags, space: Space | undefine
 
 const linesOf = (
   { events, kept, sessions, texts }: Pruned,
-  flags: Flags,
+  given: Given,
   space: Space | undefined
 ): ReadonlyArray<string> => [
   ...sessions.map(({ id, time, title }) => `${id}  ${formatTime(time.updated)}  ${escapeLine(title)}`),
-  `${flags["dry-run"] ? "Would remove" : "Removed"} ${plural(sessions.length, "session")}, ${
+  `${given["dry-run"] ? "Would remove" : "Removed"} ${plural(sessions.length, "session")}, ${
     plural(events, "event")
   } and ${plural(texts.files, "long text")} (${formatBytes(texts.bytes)}); events are kept for ${
     formatAge(kept)
   }, long texts for ${keptDays} days.`,
-  spaceLine(flags, space)
+  spaceLine(given, space)
 ]
 
 /** Removes old data. */
-export const executePrune = ({ flags }: Input<typeof pruneFlags>): Effect.Effect<number, CommandError, Stdio> =>
-  Effect.gen(function*() {
-    const stdio = yield* Stdio
-    const { database } = yield* DataDirs
-    const age = flags["older-than"] === undefined ? undefined : yield* readAge(flags["older-than"])
-    const isFile = !isPostgres(database)
-    if (flags.vacuum && !isFile) {
-      return yield* new UsageError({
-        message:
-          "--vacuum is for SQLite files. PostgreSQL reuses the space automatically (autovacuum); leave the flag out."
-      })
-    }
-    const before = isFile ? yield* SqliteSpace.size(database) : undefined
-    // Close the database before its file is rewritten: closing merges the write-ahead log into the file.
-    const pruned = yield* Effect.provide(prune(flags, age), Layer.provideMerge(journal, storage))
-    if (flags.vacuum && !flags["dry-run"]) yield* SqliteSpace.compact(database)
-    const space = before === undefined ? undefined : { before, after: yield* SqliteSpace.size(database) }
-    const { events, sessions, texts } = pruned
-    stdio.out(
-      flags.format === "json"
-        ? `${
-          JSON.stringify(
-            { dryRun: flags["dry-run"], sessions: sessions.map(({ id }) => id), events, texts, database: space },
-            undefined,
-            2
-          )
-        }\n`
-        : `${linesOf(pruned, flags, space).join("\n")}\n`
-    )
-    return ExitCode.done
-  }).pipe(Effect.provide(platform({ database: flags.db })))
+export const prune = command({
+  name: "prune",
+  summary: "Removes old events, long tool outputs and, with --older-than, sessions",
+  details: "Skein keeps events and long tool outputs for 30 days. `skein run` prunes them once a day.",
+  flags,
+  run: ({ flags: given }) =>
+    Effect.gen(function*() {
+      const { database } = yield* DataDirs
+      const { "dry-run": dryRun, "older-than": olderThan, vacuum } = given
+      const age = olderThan === undefined ? undefined : yield* readAge(olderThan)
+      const isFile = !isPostgres(database)
+      if (vacuum && !isFile) {
+        return yield* new UsageError({
+          message:
+            "--vacuum is for SQLite files. PostgreSQL reuses the space automatically (autovacuum); leave the flag out."
+        })
+      }
+      const before = isFile ? yield* SqliteSpace.size(database) : undefined
+      // Close the database before its file is rewritten: closing merges the write-ahead log into the file.
+      const pruned = yield* Effect.provide(removeOld(given, age), Layer.provideMerge(journal, storage))
+      if (vacuum && !dryRun) yield* SqliteSpace.compact(database)
+      const space = before === undefined ? undefined : { before, after: yield* SqliteSpace.size(database) }
+      const { events, sessions, texts } = pruned
+      yield* printResult(
+        given,
+        { dryRun, sessions: sessions.map(({ id }) => id), events, texts, database: space },
+        `${linesOf(pruned, given, space).join("\n")}\n`
+      )
+    })
+})

@@ -3,15 +3,12 @@ import { type ConfigIssue, formatIssue, summarise } from "@skein/config/ConfigEr
 import { escapeLine } from "@skein/tui/Escape"
 import { fit, widthOf } from "@skein/tui/Width"
 import * as Effect from "effect/Effect"
-import { ExitCode } from "../../ExitCode.ts"
-import { Stdio, type Streams } from "../../Stdio.ts"
+import { Stdio, type Streams } from "../Stdio.ts"
+import { errorLine } from "./explain.ts"
 
 /** Writes bytes as `12 KB` or `3.4 MB`. */
 export const formatBytes = (bytes: number): string =>
   bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
-
-/** A row of a table; an absent value is empty. */
-type Row = ReadonlyArray<string | undefined>
 
 const pad = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)))
 
@@ -75,26 +72,51 @@ export const printLine = (stdio: Streams, cells: ReadonlyArray<string>): void =>
   stdio.out(stdio.isTerminal.output ? `${texts.join(gap).trimEnd()}\n` : plain([texts]))
 }
 
-/** Prints a listing; `empty` is printed if there are no rows. */
-export const printList = (options: {
+/** How people want it. */
+interface Format {
   readonly format: "default" | "json"
-  /** Whether long values are shown whole on a terminal too. */
-  readonly full: boolean
-  readonly json: unknown
-  readonly head: Row
-  readonly rows: ReadonlyArray<Row>
+}
+
+/** Prints one JSON value. */
+export const printJson = (value: unknown): Effect.Effect<void, never, Stdio> =>
+  Effect.map(Stdio, ({ out }) => out(`${JSON.stringify(value, undefined, 2)}\n`))
+
+/** Prints a result as JSON, or in words, which end with a line. */
+export const printResult = ({ format }: Format, json: unknown, words: string): Effect.Effect<void, never, Stdio> =>
+  format === "json" ? printJson(json) : Effect.map(Stdio, ({ out }) => out(words))
+
+/** Writes a line to standard error, for people: what was done, or what they may want to know. */
+export const tell = (line: string): Effect.Effect<void, never, Stdio> =>
+  Effect.map(Stdio, ({ err }) => err(escapeLine(line)))
+
+/** Writes what went wrong beside the rest to standard error. */
+export const warn = (...messages: ReadonlyArray<string>): Effect.Effect<void, never, Stdio> =>
+  Effect.map(Stdio, ({ err }) => {
+    for (const message of messages) err(errorLine(message))
+  })
+
+/** A listing. */
+interface Listing<A> {
+  readonly items: ReadonlyArray<A>
+  /** What is printed as JSON; by default the items. */
+  readonly json?: unknown
+  /** The columns by their heads, or `false` for one that is not needed; an absent value is empty. */
+  readonly columns: Readonly<Record<string, false | ((item: NoInfer<A>) => string | undefined)>>
+  /** What is said if there are no items. */
   readonly empty: string
-}): Effect.Effect<number, never, Stdio> =>
-  Effect.map(Stdio, (stdio) => {
-    if (options.format === "json") stdio.out(`${JSON.stringify(options.json, undefined, 2)}\n`)
-    else if (options.rows.length === 0) stdio.err(options.empty)
-    else {
-      const { head } = options
-      const rows = [head, ...options.rows].map((row) => head.map((_, i) => escapeLine(row[i] ?? "")))
-      const { output } = stdio.isTerminal
-      stdio.out(output ? table(rows, options.full ? Infinity : stdio.size().columns) : plain(rows))
-    }
-    return ExitCode.done
+}
+
+/** Prints a listing. `full`: long values are shown whole on a terminal too. */
+export const printList = <A>(
+  { format, full }: Format & { readonly full: boolean },
+  { columns, empty, items, json = items }: Listing<A>
+): Effect.Effect<void, never, Stdio> =>
+  format === "json" ? printJson(json) : Effect.map(Stdio, (stdio) => {
+    if (items.length === 0) return stdio.err(empty)
+    const shown = Object.entries(columns).flatMap(([head, cell]) => cell === false ? [] : [{ head, cell }])
+    const cells = items.map((item) => shown.map(({ cell }) => escapeLine(cell(item) ?? "")))
+    const rows = [shown.map(({ head }) => head), ...cells]
+    stdio.out(stdio.isTerminal.output ? table(rows, full ? Infinity : stdio.size().columns) : plain(rows))
   })
 
 /** A time for people: the date, and the time of day in the machine's time zone. */
@@ -107,9 +129,7 @@ export const formatTime = (milliseconds: number): string => {
 }
 
 /** Writes to standard error: what users must know in full, the rest as counts in one line. */
-export const remark = (issues: ReadonlyArray<ConfigIssue>): Effect.Effect<void, never, Stdio> =>
-  Effect.map(Stdio, (stdio) => {
-    const { line, loud } = summarise(issues)
-    for (const issue of loud) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
-    if (line !== undefined) stdio.err(`skein: ${line}`)
-  })
+export const remark = (issues: ReadonlyArray<ConfigIssue>): Effect.Effect<void, never, Stdio> => {
+  const { line, loud } = summarise(issues)
+  return warn(...loud.map((issue) => escapeLine(formatIssue(issue))), ...(line === undefined ? [] : [line]))
+}
