@@ -47,7 +47,7 @@ export const makeTrackedNames = (environment: Readonly<Record<string, string | u
 
   const git = (directory: string, args: ReadonlyArray<string>) =>
     runGit({
-      args: ["-c", "core.quotePath=false", "-c", "log.showSignature=false", ...args],
+      args: ["-c", "core.quotePath=false", ...args],
       directory,
       environment: variables
     })

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { shellEnvironment } from "../../Environment.ts"
 import type { NotStarted } from "../process/childProcess.ts"
-import { type GitEnd, type GitRun, runGit, withoutFetching } from "./gitProcess.ts"
+import { commandIn, type GitEnd, type GitRun, runGit, withoutFetching } from "./gitProcess.ts"
 
 /**
  * Commands that convert no content of files, so that no filter applies. Any other command may: even a status runs the
@@ -18,13 +18,6 @@ const unfiltered = new Set(
   `cat-file commit-tree config fetch for-each-ref init push rev-list rev-parse symbolic-ref update-ref write-tree`
     .split(/\s+/)
 )
-
-/** The command in the arguments of git, behind git's own options. */
-const commandIn = (args: ReadonlyArray<string>): string | undefined => {
-  let at = 0
-  while (args[at]?.startsWith("-") === true) at += args[at] === "-c" ? 2 : 1
-  return args[at]
-}
 
 /** Whether git may run filters for these arguments. */
 const mayFilter = (args: ReadonlyArray<string>): boolean => {
@@ -191,11 +184,9 @@ export interface Git {
 /** The maximum number of parallel runs. */
 const concurrency = 8
 
-// The config of a repository may name programs to run, and some settings make git write to that config.
+// Some settings make git write to the config of a repository.
 const standing = Object.entries({
   "branch.autoSetupMerge": "false",
-  "core.fsmonitor": "false",
-  "core.hooksPath": "/dev/null",
   "core.quotePath": "false",
   "gc.auto": "0",
   "maintenance.auto": "false",

@@ -16,6 +16,24 @@ import { guard } from "../process/processGroup.ts"
  */
 export const withoutFetching = { GIT_ALLOW_PROTOCOL: "", GIT_NO_LAZY_FETCH: "1" } as const
 
+/** What a repository's config may name for git to run, switched off. */
+const switchedOff = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "log.showSignature=false"].flatMap(
+  (setting) => ["-c", setting]
+)
+
+/** Commands that run nothing. What they say is what the config says. */
+const telling = new Set(["config", "rev-parse"])
+
+/** The command in the arguments of git, behind git's own options. */
+export const commandIn = (args: ReadonlyArray<string>): string | undefined => {
+  let at = 0
+  while (args[at]?.startsWith("-") === true) at += args[at] === "-c" ? 2 : 1
+  return args[at]
+}
+
+const safely = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  telling.has(commandIn(args) ?? "") ? args : [...switchedOff, ...args]
+
 /** What to run, and where. */
 export interface GitRun {
   readonly args: ReadonlyArray<string>
@@ -81,11 +99,15 @@ const stop = ({ child, closed }: ReturnType<ReturnType<typeof reading>>) =>
     child.stderr.destroy()
   })
 
-/** Runs git to its end. Interruption waits until it and its children have ended. */
+/**
+ * Runs git to its end, without hooks and without a monitor of the repository's. Interruption waits until it and its
+ * children have ended.
+ */
 export const runGit = (run: GitRun): Effect.Effect<GitEnd, NotStarted> =>
   Effect.acquireUseRelease(
     startChild({
       ...run,
+      args: safely(run.args),
       file: ownProgram("git", run.environment["PATH"], run.directory),
       // It runs others by their names, such as ssh and filters.
       environment: ownEnvironment(run.environment, run.directory),
