@@ -98,7 +98,7 @@ layer(Workspace.layer)((it) => {
       ])
       expect(yield* asked("cat node_modules/p/b")).toMatchObject([{ permission: "read" }, {}])
       expect(yield* asked("cat ../x")).toMatchObject([
-        { permission: "external_directory", patterns: [`${top}/w/x`], always: [`${top}/w/*`] },
+        { permission: "external_directory", patterns: [`${top}/w/x`], always: [`${top}/w/x`] },
         {}
       ])
       // Of a directory, `always` allows what is in it, and nothing beside it.

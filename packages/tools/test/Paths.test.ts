@@ -270,7 +270,7 @@ describe("paths", () => {
         expect.objectContaining({ patterns: [`${top}/w/o*t/x`], always: [] }),
         expect.objectContaining({ always: [] })
       ])
-      const offered = [["../out/x", [`${top}/w/out/*`]], ["/x", ["/x"]], ["/usr/bin/x", ["/usr/bin/*"]]] as const
+      const offered = [["../out/x", [`${top}/w/out/x`]], ["/x", ["/x"]], ["/usr/bin/x", ["/usr/bin/x"]]] as const
       for (const [path, always] of offered) {
         expect(yield* asks("read", { filePath: path })).toContainEqual(
           expect.objectContaining({ permission: "external_directory", always })

@@ -8,12 +8,9 @@ export const asRules = (patterns: ReadonlyArray<string>): ReadonlyArray<string> 
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/"))
 
-/** What `always` allows: the directory, but never the whole file system. */
-const rulesFor = (path: string, directory: boolean): ReadonlyArray<string> => {
-  if (path === "/") return []
-  if (directory) return [path, `${path}/*`]
-  return parentOf(path) === "" ? [path] : [`${parentOf(path)}/*`]
-}
+/** What `always` allows: the file, or the directory with its contents, but never the whole file system. */
+const rulesFor = (path: string, directory: boolean): ReadonlyArray<string> =>
+  path === "/" ? [] : directory ? [path, `${path}/*`] : [path]
 
 /** The question whether a call may leave the session's directory for this path. */
 const externalAsk = (
