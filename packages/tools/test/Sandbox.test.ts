@@ -90,6 +90,8 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
             "mv .git old && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
             "echo x > .git/config.worktree",
             "mkdir -p .git/modules/x",
+            "echo ../../other/.git/objects > .git/objects/info/alternates",
+            "mv .git/objects/info .git/objects/old",
             "echo x > .vscode/settings.json",
             "mv .vscode v && mkdir .vscode && echo x > .vscode/settings.json",
             "echo x >> AGENTS.md",
@@ -235,7 +237,11 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
             "git config user.name x",
             `echo x > ${repo}/a.txt`,
             "echo x > .git",
-            "echo ../../../x > $(git rev-parse --git-dir)/commondir"
+            "echo ../../../x > $(git rev-parse --git-dir)/commondir",
+            "mkdir -p $(git rev-parse --git-dir)/modules/x",
+            `echo ${top}/other > ${repo}/.git/objects/info/alternates`,
+            `mv ${repo}/.git/objects/info ${repo}/.git/objects/old`,
+            `rm -rf ${repo}/.git/objects/info`
           ]
         ) {
           expect(yield* run(line), line).not.toMatchObject({ code: 0 })
@@ -249,6 +255,14 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
         })
       }).pipe(Effect.provide(layerIn(top)))
       expect(fs.readFileSync(at("a.txt"), "utf8")).toBe("a")
+      expect(fs.readdirSync(at(".git/objects/info"))).toEqual([])
+      expect(fs.readdirSync(at(".git/worktrees/tree"))).not.toContain("modules")
+      // Without that directory, a task might make it.
+      fs.rmdirSync(at(".git/objects/info"))
+      const line = `mkdir ${repo}/.git/objects/info && echo ${top}/other > ${repo}/.git/objects/info/alternates`
+      expect(yield* Effect.provide(runIn({ directory: tree, approved: [] }, line), layerIn(top)))
+        .not.toMatchObject({ code: 0 })
+      expect(fs.existsSync(at(".git/objects/info/alternates"))).toBe(false)
     })))
 
   it.live("puts nothing into the tree, and leaves nothing there, also for commands at once", () =>

@@ -21,7 +21,7 @@ export const isOfProject = (name: string): boolean => ofProject.has(name)
 const ofGit = ["hooks", "config", "modules", "info/attributes"]
 
 /** Where git finds what it runs for other worktrees, and for how many of them this is protected. */
-const ofTree = ["commondir", "gitdir"]
+const ofTree = ["commondir", "gitdir", "modules"]
 
 const mostTrees = 50
 
@@ -121,6 +121,18 @@ const guard = (
   // What git runs is protected where it is, wherever its directory is in the tree.
   const repositories: Array<string> = []
   const states: Array<string> = []
+  const keepTree = (tree: string) => {
+    states.push(tree)
+    for (const name of ofTree) keep(NodePath.join(tree, name), name === "modules" ? missingDirectories : undefined)
+    keep(NodePath.join(tree, "config.worktree"), missingFiles)
+  }
+  // Objects of other places would become those of the repository.
+  const keepObjects = (common: string) => {
+    const info = NodePath.join(common, "objects", "info")
+    if (kindOf(info) !== "directory") return keep(info, missingDirectories)
+    pinned.push(NodePath.dirname(info), info)
+    keep(NodePath.join(info, "alternates"), missingFiles)
+  }
   const keepGit = (git: string) => {
     repositories.push(git)
     pinned.push(...between(git, directory), git)
@@ -130,16 +142,15 @@ const guard = (
       keep(NodePath.join(git, name), isDirectory ? missingDirectories : name === "config" ? missingFiles : undefined)
     }
     keep(NodePath.join(git, "config.worktree"), missingFiles)
+    keepObjects(git)
     states.push(git)
     const trees = NodePath.join(git, "worktrees")
     if (kindOf(trees) !== "directory") return
     pinned.push(trees)
     for (const name of NodeFs.readdirSync(trees).slice(0, mostTrees)) {
       const tree = NodePath.join(trees, name)
-      states.push(tree)
       pinned.push(tree)
-      for (const file of ofTree) keep(NodePath.join(tree, file))
-      keep(NodePath.join(tree, "config.worktree"), missingFiles)
+      keepTree(tree)
     }
   }
 
@@ -166,9 +177,8 @@ const guard = (
         ),
         tree.own
       )
-      states.push(tree.own)
-      for (const name of ["commondir", "gitdir"]) keep(NodePath.join(tree.own, name))
-      keep(NodePath.join(tree.own, "config.worktree"), missingFiles)
+      keepTree(tree.own)
+      keepObjects(tree.common)
     }
   }
 
