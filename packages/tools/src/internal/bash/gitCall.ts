@@ -1,6 +1,9 @@
-/** Reads a git call: its directory, its subcommand, and whether it does more than the subcommand's name says. */
-import { type KnownCall, tableFor } from "../programs/programs.ts"
-import { readCall } from "../programs/readCall.ts"
+/** Reads a git call: its directory, its subcommand, whether it does more than its name says, and which files it shows. Rules for reading apply to those. */
+import * as Wildcard from "@skein/core/Ruleset"
+import { lookup } from "@skein/domain/Lookup"
+import { posix } from "node:path"
+import { type Call, type KnownCall, readCall, tableFor } from "../programs/programs.ts"
+import type { Invocation } from "./parts.ts"
 import type { Risk } from "./textRisks.ts"
 import type { Argument } from "./words.ts"
 
@@ -22,78 +25,67 @@ export interface GitCall {
 const operandsOf = (known: KnownCall<Argument>): ReadonlyArray<string> =>
   known.call.named.flatMap(({ operand, text }) => operand ? [text] : [])
 
-const has = ({ call: { options } }: KnownCall<Argument>, names: RegExp): boolean =>
+const hasOption = ({ call: { options } }: KnownCall<Argument>, names: RegExp): boolean =>
   options.some((each) => names.test(each))
+
+/** Commands that only do what their name says if their first operand is one of these, and what they do otherwise. */
+const plainForms = lookup<readonly [first: RegExp, risk: string]>({
+  bisect: [/^(?:bad|good|log|new|old|reset|skip|start)$/, "may run a command"],
+  notes: [/^(?:add|append|copy|list|show|remove)?$/, "may do more than to add a note"],
+  remote: [/^(?:show|get-url)?$/, "changes where code comes from"],
+  submodule: [/^(?:init|status|summary)?$/, "runs commands or hooks in submodules"],
+  worktree: [/^list$/, "may check files out elsewhere"]
+})
 
 /** Why a command may change what git runs or contacts. */
 const subRisk = (sub: string, known: KnownCall<Argument>): Risk => {
-  const [first] = operandsOf(known)
   const helper = known.call.named.find(({ text }) => /^[\w+.-]*::/.test(text))
   if (helper !== undefined) return `git may run a program for ${helper.text}`
-  switch (sub) {
-    case "config":
-      return isConfigRead(known) ? undefined : "git config may change what git runs"
-    case "remote":
-      return first === undefined || /^(?:show|get-url)$/.test(first)
-        ? undefined
-        : "git remote changes where code comes from"
-    case "submodule":
-      return first === undefined || /^(?:init|status|summary)$/.test(first)
-        ? undefined
-        : "git submodule runs commands or hooks in submodules"
-    case "bisect":
-      return /^(?:bad|good|log|new|old|reset|skip|start)$/.test(first ?? "")
-        ? undefined
-        : "git bisect may run a command"
-    case "notes":
-      return /^(?:add|append|copy|list|show|remove)?$/.test(first ?? "")
-        ? undefined
-        : "git notes may do more than to add a note"
-    case "apply":
-      return has(known, /^--(?:check|stat|numstat|summary)$/)
-        ? undefined
-        : "git apply changes files that only the patch names"
-    case "worktree":
-      return first === "list" ? undefined : "git worktree may check files out elsewhere"
-    default:
-      return known.call.named.some(({ text }) => /%G|%\(signature/.test(text))
-        ? `git ${sub} may run gpg with this`
-        : undefined
+  const form = plainForms[sub]
+  if (form !== undefined) return form[0].test(operandsOf(known)[0] ?? "") ? undefined : `git ${sub} ${form[1]}`
+  if (sub === "config") return isConfigRead(known) ? undefined : "git config may change what git runs"
+  if (sub === "apply") {
+    return hasOption(known, /^--(?:check|stat|numstat|summary)$/)
+      ? undefined
+      : "git apply changes files that only the patch names"
   }
+  return known.call.named.some(({ text }) => /%G|%\(signature/.test(text))
+    ? `git ${sub} may run gpg with this`
+    : undefined
 }
 
 const isConfigRead = (known: KnownCall<Argument>): boolean =>
-  has(known, /^(?:--get|--get-all|--get-regexp|--list|-l|--get-color)$/) ||
+  hasOption(known, /^(?:--get|--get-all|--get-regexp|--list|-l|--get-color)$/) ||
   (operandsOf(known).length === 1 && !/^(?:edit|unset|set)$/.test(operandsOf(known)[0] ?? ""))
 
-/** Commands that only read in some of their forms. */
+/** A list of all settings, and some single settings, reveal what git sends to servers. */
+const tellsNoSecret = (known: KnownCall<Argument>): boolean =>
+  !hasOption(known, /^(?:--list|-l|--get-regexp)$/) && operandsOf(known)[0] !== "list" &&
+  !operandsOf(known).some((key) => /header|credential|token|password|insteadof|proxy|cookie/i.test(key))
+
+/** Commands that only read in some of their forms: with this first operand, without and with these options. */
+const readingForms = lookup<{ readonly first?: RegExp; readonly without?: RegExp; readonly with?: RegExp }>({
+  branch: {
+    without: /^(?:-[dDmMcCfut]|--(?:delete|move|copy|force|set-upstream-to|unset-upstream|track|create-reflog))$/,
+    with: /^(?:-l|--list|--merged|--no-merged|--contains|--no-contains|--points-at)$/
+  },
+  reflog: { first: /^(?!(?:expire|delete|exists)$)/ },
+  remote: { first: /^(?:get-url)?$/ },
+  stash: { first: /^(?:list|show)$/ },
+  tag: {
+    without: /^(?:-[admf]|--(?:annotate|delete|force|message|create-reflog|cleanup))$/,
+    with: /^(?:-l|--list|-n|--contains|--points-at|--merged)$/
+  },
+  worktree: {}
+})
+
 const readsSometimes = (sub: string, known: KnownCall<Argument>): boolean => {
-  const [first] = operandsOf(known)
-  switch (sub) {
-    case "config":
-      // A list of all settings, and some single settings, reveal what git sends to servers.
-      return !has(known, /^(?:--list|-l|--get-regexp)$/) && operandsOf(known)[0] !== "list" &&
-        !operandsOf(known).some((key) => /header|credential|token|password|insteadof|proxy|cookie/i.test(key))
-    case "worktree":
-      return true
-    case "remote":
-      return first === undefined || first === "get-url"
-    case "stash":
-      return first === "list" || first === "show"
-    case "branch":
-      return !has(
-        known,
-        /^(?:-[dDmMcCfut]|--(?:delete|move|copy|force|set-upstream-to|unset-upstream|track|create-reflog))$/
-      ) &&
-        (first === undefined || has(known, /^(?:-l|--list|--merged|--no-merged|--contains|--no-contains|--points-at)$/))
-    case "tag":
-      return !has(known, /^(?:-[admf]|--(?:annotate|delete|force|message|create-reflog|cleanup))$/) &&
-        (first === undefined || has(known, /^(?:-l|--list|-n|--contains|--points-at|--merged)$/))
-    case "reflog":
-      return first === undefined || first === "show" || !/^(?:expire|delete|exists)$/.test(first)
-    default:
-      return false
-  }
+  if (sub === "config") return tellsNoSecret(known)
+  const form = readingForms[sub]
+  const [operand] = operandsOf(known)
+  return form !== undefined && form.first?.test(operand ?? "") !== false &&
+    (form.without === undefined || !hasOption(known, form.without)) &&
+    (form.with === undefined || operand === undefined || hasOption(known, form.with))
 }
 
 /** Commands that run hooks of the repository. */
@@ -122,4 +114,170 @@ export const gitCall = (args: ReadonlyArray<Argument>): GitCall => {
   const known = { name, table, call: readCall(table, args.slice(at + 1)) }
   const reads = (sub === "reflog" ? false : !table.acts) || readsSometimes(sub, known)
   return { ...base, known, reads, risk: subRisk(sub, known) }
+}
+
+/** What a call shows. */
+export interface Shown {
+  /** Whether it may show files of any commit. */
+  readonly ever: boolean
+  /** Words that may be paths, relative to where git works. Only those that exist limit what is shown. */
+  readonly paths: ReadonlyArray<string>
+  /** Words that are paths, whether they exist or not. */
+  readonly surePaths: ReadonlyArray<string>
+}
+
+const patch =
+  /^(?:-p|-u|--patch|-U.*|--unified|-W|--function-context|-c|--cc|--remerge-diff|--color-words|--word-diff|--binary|-L)$/
+
+/** Options that show only names or figures. */
+const summary =
+  /^(?:--stat|--numstat|--shortstat|--dirstat|--summary|--compact-summary|--name-only|--name-status|--raw|-s|--no-patch|--check|--quiet|-q)$/
+
+/** Commands that show no contents, whatever their options are. Any other one may, also an alias. */
+const silent = new Set(
+  ["add", "apply", "bisect", "branch", "check-attr", "check-ignore", "cherry-pick", "clean", "commit-tree", "config"]
+    .concat(["count-objects", "describe", "fetch", "for-each-ref", "fsck", "gc", "hash-object", "init", "ls-files"])
+    .concat(`ls-remote ls-tree maintenance merge merge-base mktree mv name-rev notes pack-refs`.split(/\s+/))
+    .concat(["prune", "pull", "push", "rebase", "remote", "repack", "reset", "rev-list", "rev-parse", "revert", "rm"])
+    .concat(["shortlog", "submodule", "switch", "symbolic-ref", "tag", "update-index", "update-ref", "var", "version"])
+    .concat(["write-tree", "help", "--version", "--help"])
+)
+
+const isShown = (sub: string, options: ReadonlyArray<string>, operands: ReadonlyArray<string>): boolean => {
+  const patches = options.some((each) => patch.test(each))
+  const summed = options.some((each) => summary.test(each))
+  switch (sub) {
+    case "blame":
+    case "grep":
+    case "cat-file":
+      return !(sub === "cat-file" && options.some((each) => /^-[ets]$/.test(each)))
+        && !(sub === "grep" &&
+          options.some((each) =>
+            /^(?:-[lLcq]|--(?:files-with(?:out)?-match(?:es)?|name-only|count|quiet))$/.test(each)
+          ))
+    case "diff":
+    case "show":
+      return patches || !summed
+    case "diff-files":
+    case "diff-index":
+    case "diff-tree":
+    case "log":
+    case "range-diff":
+    case "reflog":
+    case "whatchanged":
+      return patches || sub === "range-diff"
+    case "stash":
+      return patches
+    case "am":
+    case "rebase":
+      return options.includes("--show-current-patch")
+    case "commit":
+    case "status":
+      return options.some((each) => /^(?:-v|--verbose)$/.test(each))
+    case "checkout":
+    case "restore":
+      return options.some((each) => each.startsWith("--work-tree"))
+    case "worktree":
+      return operands[0] === "add"
+    case "clone":
+      return !operands.some((each) => /^[a-z][a-z+]*:\/\/|^[\w.-]+@[\w.-]+:/i.test(each))
+    default:
+      return !silent.has(sub)
+  }
+}
+
+/** Options with which git compares contents, whether or not it shows them. */
+const comparing = /^(?:-[GILS]|--(?:check|exit-code|ignore-.*|pickaxe.*))$/
+
+/** Whether a git call may compare the contents of files, so that programs of the config convert or compare them. */
+export const mayCompare = (sub: string, { operands, options }: Call<Argument>): boolean =>
+  /^(?:am|apply|diff|stash)/.test(sub) || isShown(sub, options, operands.map(({ text }) => text)) ||
+  options.some((each) => patch.test(each) || comparing.test(each))
+
+/** Whether words ask for the parts of changes one by one. */
+const picks = (options: ReadonlyArray<string>): boolean => options.some((each) => /^(?:-p|--patch)$/.test(each))
+
+/** Commands whose words say which files they show. */
+const limited = new Set(
+  `blame cat-file commit diff diff-files diff-index diff-tree grep log range-diff rebase`.split(/\s+/)
+    .concat(["reflog", "show", "stash", "status", "whatchanged"])
+)
+
+/** What a git call shows of tracked files; `undefined` if nothing. What is not known of a call may show everything. */
+export const shownBy = ({ args, call, program }: Invocation): Shown | undefined => {
+  if (program !== "git") return undefined
+  const { head, sub } = gitCall(args)
+  if (sub === undefined) return undefined
+  if (call === undefined || call.unknown !== undefined || !limited.has(sub)) {
+    const words = args.slice(head - 1).map(({ text }) => text)
+    const options = words.filter((each) => each.startsWith("-"))
+    const operands = words.filter((each) => !each.startsWith("-"))
+    const shows = /^(?:blame|cat-file|diff.*|grep|log|range-diff|show|whatchanged)$/.test(sub)
+      || isShown(sub, options, operands) || picks(options)
+    return shows ? { ever: true, paths: [], surePaths: [] } : undefined
+  }
+  const operands = call.operands.map(({ text }) => text)
+  if (!isShown(sub, call.options, operands)) return undefined
+  const end = args.findIndex(({ text }) => text === "--")
+  const behind = end < 0 ? [] : args.slice(end + 1).map(({ text }) => text)
+  const before = operands.slice(sub === "grep" && !call.options.includes("-e") ? 1 : 0, operands.length - behind.length)
+  // A file that is named with its commit is checked by its name.
+  if (/^(?:show|cat-file)$/.test(sub) && before.length > 0 && before.every((text) => /^[^:]+:[^:]/.test(text))) {
+    return undefined
+  }
+  const isOfNow = /^(?:status|grep|blame)$/.test(sub) || (sub === "diff" && before.length === 0) || sub === "diff-files"
+  const limits = sub !== "cat-file" && sub !== "stash" && sub !== "range-diff"
+  return {
+    ever: !isOfNow || before.some((text) => /^[0-9a-f]{4,40}$|[~^:@]|\.\.|HEAD/.test(text)) ||
+      (sub !== "blame" && !limits),
+    paths: limits ? before : [],
+    surePaths: limits ? behind : []
+  }
+}
+
+/** What a call puts into the repository or searches of files that git does not track; `undefined` if nothing. */
+interface Collected {
+  /** Whether also of those that it ignores. */
+  readonly ignored: boolean
+  /** The words that may limit it. */
+  readonly paths: ReadonlyArray<string>
+}
+
+/** Finds that. The contents of such a file can be shown from then on, by its hash alone. */
+export const collectedBy = ({ args, program }: Invocation): Collected | undefined => {
+  if (program !== "git") return undefined
+  const { head, sub } = gitCall(args)
+  const words = args.slice(head - 1).map(({ text }) => text)
+  const has = (form: RegExp) => words.some((each) => form.test(each))
+  const paths = words.filter((each) => !each.startsWith("-"))
+  switch (sub) {
+    case "add":
+    case "stage":
+      return has(/^(?:-[a-z]*n[a-z]*|--dry-run|-u|--update|--refresh)$/)
+        ? undefined
+        : { ignored: has(/^(?:-[a-zA-Z]*f[a-zA-Z]*|--force)$/), paths }
+    case "stash":
+      return has(/^(?:-[a-z]*[ua][a-z]*|--include-untracked|--all)$/) ? { ignored: true, paths: [] } : undefined
+    case "grep":
+      return has(/^--(?:no-index|untracked)/) ? { ignored: true, paths: [] } : undefined
+    default:
+      return undefined
+  }
+}
+
+const isPattern = (text: string): boolean => /[*?[\\]/.test(text)
+
+const fits = (path: string, name: string): boolean => {
+  const plain = posix.normalize(path).replace(/\/$/, "")
+  return plain === "." || name === plain || name.startsWith(`${plain}/`) ||
+    (isPattern(path) && Wildcard.glob(path, name))
+}
+
+/** Whether these pathspecs may include a file; without pathspecs, every file. */
+export const mayBeNamed = (specifications: ReadonlyArray<string>, name: string): boolean => {
+  const excluded = specifications.flatMap((each) => /^:(?:[!^]|\(exclude\))([^:([].*)$/.exec(each)?.[1] ?? [])
+  // In pathspecs, git interprets brackets and backslashes, so such patterns exclude nothing here.
+  if (excluded.some((each) => !/[[\\]/.test(each) && fits(each, name))) return false
+  const named = specifications.filter((each) => !/^:(?:[!^]|\(exclude\))/.test(each))
+  return named.length === 0 || named.some((each) => each.startsWith(":") || /[[\\]/.test(each) || fits(each, name))
 }

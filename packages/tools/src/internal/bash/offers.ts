@@ -5,36 +5,11 @@ import { isInterpreter } from "./risks.ts"
 import type { Argument } from "./words.ts"
 
 /** Programs with subcommands, and how many words name the subcommand. */
-const subcommands = lookup<number>({
-  apt: 1,
-  "apt-get": 1,
-  aws: 2,
-  az: 2,
-  brew: 1,
-  bundle: 1,
-  cargo: 1,
-  composer: 1,
-  dotnet: 1,
-  gcloud: 2,
-  gh: 2,
-  git: 1,
-  go: 1,
-  gradle: 1,
-  helm: 1,
-  kubectl: 1,
-  mvn: 1,
-  npm: 1,
-  "npm run": 2,
-  pip: 1,
-  pnpm: 1,
-  "pnpm run": 2,
-  poetry: 1,
-  rustup: 1,
-  terraform: 1,
-  uv: 1,
-  yarn: 1,
-  "yarn run": 2
-})
+const subcommands = lookup<number>(Object.fromEntries([
+  ...`apt apt-get brew bundle cargo composer dotnet git go gradle helm kubectl mvn npm pip pnpm poetry rustup
+  terraform uv yarn`.split(/\s+/).map((name) => [name, 1] as const),
+  ...["aws", "az", "gcloud", "gh", "npm run", "pnpm run", "yarn run"].map((name) => [name, 2] as const)
+]))
 
 /** Commands of programs that are groups of commands. */
 const groups = /^(?:docker|nerdctl|podman) (?:buildx|compose|container|image|network|system|volume)$/

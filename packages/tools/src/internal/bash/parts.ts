@@ -1,7 +1,7 @@
 /** The parts of a command line. */
-import type { Call } from "../programs/readCall.ts"
+import type { Call } from "../programs/programs.ts"
 import type { readLine } from "./readLine.ts"
-import type { Argument } from "./words.ts"
+import { type Argument, plainWord, spelled } from "./words.ts"
 
 /** A program that the line would run. */
 export interface Invocation {
@@ -49,3 +49,16 @@ export interface Parts {
   readonly moves: Moves | undefined
   readonly unclear: string | undefined
 }
+
+/** A call as one that no wildcard allows, unless its rule begins as `more` says. */
+export const asRisk = (call: Invocation, risk: string, more: Partial<Invocation> = {}): Invocation => ({
+  ...call,
+  pattern: spelled([plainWord(call.program), ...call.args]),
+  risk,
+  reads: false,
+  ...more
+})
+
+/** The first words of a call, as a rule has to begin with them. */
+export const beginningOf = ({ args, program }: Invocation, count: number): string =>
+  spelled([plainWord(program), ...args].slice(0, count))

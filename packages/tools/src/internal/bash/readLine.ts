@@ -3,13 +3,56 @@
  * assignments.
  */
 import * as Either from "effect/Either"
-import { forEachChild, type ParameterExpansionPart, parse, type ParsedScript, type SyntaxNode, type Word } from "unbash"
+import {
+  forEachChild,
+  type ParameterExpansionPart,
+  parse,
+  type ParsedScript,
+  type SyntaxNode,
+  type Word,
+  type WordPart
+} from "unbash"
 import { unaccounted } from "./account.ts"
-import { argumentOf, plainWords } from "./argumentOf.ts"
-import { expandedCount } from "./braces.ts"
 import { outputOf } from "./outputs.ts"
-import { documentIn } from "./plainText.ts"
-import { type Argument, placeholder, readWord } from "./words.ts"
+import { type Argument, documentIn, expandedCount, placeholder, readWord } from "./words.ts"
+
+type Command = Extract<SyntaxNode, { type: "Command" }>
+
+const isQuiet = (node: Command["suffix"][number]): boolean =>
+  node.type === "Redirect" && node.descriptor?.type === "FileDescriptor" && node.descriptor.value === 2
+
+/** The words of a simple command that sets nothing, and redirects nothing but its errors. */
+const plainWords = (node: SyntaxNode): ReadonlyArray<Argument> | undefined => {
+  if (node.type !== "Command" || node.name === undefined || node.prefix.length > 0) return undefined
+  const rest = node.suffix.filter((each) => !isQuiet(each))
+  return rest.every((each) => each.type === "Word") ? [node.name, ...rest].map(readWord) : undefined
+}
+
+/** The simple commands of a pipeline, or a single one. */
+const pipelineOf = (part: WordPart): ReadonlyArray<ReadonlyArray<Argument>> | undefined => {
+  const only = part.type === "CommandExpansion" ? part.script?.commands : undefined
+  if (only?.length !== 1 || only[0] === undefined || only[0].background === true) return undefined
+  const { command } = only[0]
+  const isPlain = command.type === "Pipeline" && command.prefixes.length === 0 &&
+    command.operators.every((operator) => operator === "|")
+  const commands = (isPlain ? command.commands : [command]).map(plainWords)
+  return commands.every((words) => words !== undefined) ? commands : undefined
+}
+
+/** Reads a word. */
+const argumentOf = (word: Word): Argument => {
+  const argument = readWord(word)
+  const [part, ...others] = argument.fixed ? [] : word.parts ?? []
+  if (part === undefined || others.length > 0) return argument
+  // This is the path of a descriptor, whatever its command writes.
+  if (part.type === "ProcessSubstitution") return { ...argument, output: { kind: "word" } }
+  const [quoted, ...more] = part.type === "DoubleQuoted" ? part.parts : []
+  const commands = pipelineOf(more.length === 0 && quoted !== undefined ? quoted : part)
+  const output = commands === undefined ? undefined : outputOf(commands)
+  // Between quotes, all lines become one argument.
+  if (output === undefined || (quoted !== undefined && output.kind === "paths")) return argument
+  return { ...argument, output }
+}
 
 /** A variable that the line sets, and its value. */
 interface Setting {
@@ -36,7 +79,7 @@ export interface SimpleCommand {
 }
 
 /** The variable of a loop, and its words. */
-export interface Loop {
+interface Loop {
   readonly name: string
   readonly words: ReadonlyArray<Argument>
 }
@@ -48,7 +91,7 @@ interface Opened {
 }
 
 /** What a line would do. */
-export interface Line {
+interface Line {
   readonly commands: ReadonlyArray<SimpleCommand>
   /** Shell variables that it sets. */
   readonly settings: ReadonlyArray<Setting>
@@ -133,7 +176,7 @@ type Substitution = Extract<
   { type: "CommandExpansion" | "ProcessSubstitution" | "ArithmeticCommandExpansion" }
 >
 
-const isMeant = ({ fixed, glob, output }: Argument): boolean => fixed || glob !== undefined || output !== undefined
+const isKnown = ({ fixed, glob, output }: Argument): boolean => fixed || glob !== undefined || output !== undefined
 
 class Reader {
   readonly commands: Array<SimpleCommand> = []
@@ -180,7 +223,7 @@ class Reader {
     this.#list(words ?? [])
     const outer = this.#loops
     // The selection may be empty.
-    if (node.type === "For" && words?.every(isMeant) === true) {
+    if (node.type === "For" && words?.every(isKnown) === true) {
       this.#loops = [{ name: node.name.value, words }, ...outer]
     }
     this.#repeated(node)
@@ -417,4 +460,58 @@ export const readLine = (line: string): Line => {
   // Nesting deeper than the stack counts as a parse error. What was found until then is kept.
   const read = Either.try(() => reader.whole(line, parse(line)))
   return Either.isLeft(read) ? { ...reader, unclear: "It cannot be read." } : { ...reader }
+}
+
+/** The maximum number of commands that one command is expanded to. */
+const maximumCommands = 64
+
+/** Commands that set variables by name. */
+const setters = new Set(
+  `. declare eval export getopts let local mapfile printf read readarray readonly set source trap typeset unset wait`
+    .split(/\s+/)
+)
+
+/** The variables that a line sets only at the head of one loop. */
+const steady = ({ commands, settings }: Line): ReadonlySet<string> => {
+  const sets = ({ heads, settings: own, words }: SimpleCommand) =>
+    heads !== true && (own.length > 0 ||
+      words.some(({ text }, at) =>
+        setters.has(text) && (text !== "printf" || words.slice(at).some((each) => each.text.startsWith("-v")))
+      ))
+  if (commands.some(sets)) return new Set()
+  const once = new Set<string>()
+  const again = new Set<string>()
+  for (const { name } of settings) (once.has(name) ? again : once).add(name)
+  return new Set([...once].filter((name) => !again.has(name)))
+}
+
+/** The possible values of a word that is only a variable; `undefined` for any other word. */
+const meaning = ({ source }: Argument, loops: ReadonlyArray<Loop>): Loop | undefined => {
+  const [, quote, plain, braced] = /^("?)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\1$/.exec(source) ?? []
+  const loop = loops.find(({ name }) => name === (plain ?? braced))
+  // Without quotes, the shell splits the value, and looks for matching files.
+  const known = quote === "\"" ||
+    loop?.words.every(({ fixed, output, text }) => output !== undefined || (fixed && /^[\w./:@%+,=-]+$/.test(text)))
+  return known === true ? loop : undefined
+}
+
+const replaced = (command: SimpleCommand, names: ReadonlySet<string>): ReadonlyArray<SimpleCommand> => {
+  const loops = command.loops.filter(({ name }) => names.has(name))
+  let made: ReadonlyArray<SimpleCommand> = [command]
+  for (const loop of loops) {
+    const isMeant = (word: Argument) => meaning(word, loops) === loop
+    if (!command.words.some(isMeant)) continue
+    if (made.length * loop.words.length > maximumCommands) return [command]
+    made = made.flatMap((each) =>
+      loop.words.map((value) => ({ ...each, words: each.words.map((word) => isMeant(word) ? value : word) }))
+    )
+  }
+  return made
+}
+
+/** The commands of a line. A command in a loop appears once for each word of the loop. */
+export const eachOf = (line: Line): ReadonlyArray<SimpleCommand> => {
+  if (line.commands.every(({ loops }) => loops.length === 0)) return line.commands
+  const names = steady(line)
+  return line.commands.flatMap((command) => replaced(command, names))
 }

@@ -1,11 +1,15 @@
-/** Reads the scripts that a line runs by their names. Rules that deny a command apply to the commands in them as well. */
+/** Finds what of the project a line runs: scripts by their names, to whose commands denials apply as well, and programs that the PATH uses instead of those that rules and tables mean. */
 import { readFileSync, statSync } from "node:fs"
 import { resolve } from "node:path"
+import { programInTree } from "../../OwnPrograms.ts"
 import { attempt } from "../disk.ts"
-import type { Invocation, Parts } from "./parts.ts"
+import { tableFor } from "../programs/programs.ts"
+import { asRisk, type Invocation, type Parts } from "./parts.ts"
+import type { Places } from "./places.ts"
+import { isBuiltin } from "./risks.ts"
 import { takeApart } from "./takeApart.ts"
 import { mayRun, mayWrap } from "./unlisted.ts"
-import { plainWord, said, spelled } from "./words.ts"
+import { plainWord, said } from "./words.ts"
 
 /** The maximum length of a script that is read, in bytes. */
 const maximumLength = 65_536
@@ -66,8 +70,7 @@ const withFiles = (each: Invocation, directories: ReadonlyArray<string>): Invoca
       directories.some((directory) => isExecutable(resolve(directory, text)))
     )
   const { risk } = mayRun(program)
-  const pattern = spelled([plainWord(program), ...args])
-  return runs ? { ...each, pattern, risk, beginning: program, ordinary: true, reads: false, runs } : each
+  return runs && risk !== undefined ? asRisk(each, risk, { beginning: program, ordinary: true, runs }) : each
 }
 
 /** Adds the commands in its scripts to the other ways to write a line. */
@@ -89,4 +92,28 @@ export const withScripts = (parts: Parts, directories: ReadonlyArray<string>, de
       ) => [...also, ...calls.map(({ args, program }) => said([plainWord(program), ...args]))])
     ]
   }
+}
+
+const isKnown = ({ call, program, reads }: Invocation): boolean =>
+  !program.includes("/") && !isBuiltin(program) && (reads || call !== undefined || tableFor(program) !== undefined)
+
+/**
+ * Makes sure that no default and no wildcard covers a program whose name leads to the project; `top` is the project's
+ * directory.
+ */
+export const withTreePrograms = (parts: Parts, places: Places, top: string, path: string | undefined): Parts => {
+  const directories = [top, ...places.directories.map((each) => each === "" ? top : each)]
+  const invocations = parts.invocations.map((each): Invocation => {
+    const found = isKnown(each) ? programInTree(each.program, path, top, directories) : undefined
+    if (found === undefined) return each
+    const { args, pattern, program } = each
+    return asRisk(
+      { program, args, pattern, risk: undefined, reads: false },
+      `${program} is a program of this project (${found})`,
+      {
+        runs: true
+      }
+    )
+  })
+  return { ...parts, invocations }
 }

@@ -1,16 +1,15 @@
 /** Splits a command line into the parts that rules apply to: each program that it would run, with its arguments. */
-import { otherNames } from "../programs/packageManagers.ts"
-import { eachOf } from "./loops.ts"
+import { otherNames } from "../programs/programs.ts"
+import { isStream } from "./callFiles.ts"
 import { obeysInput, subcommandWords } from "./offers.ts"
-import { isStream } from "./operands.ts"
+import { commandsForEach } from "./outputs.ts"
 import type { Invocation, Parts } from "./parts.ts"
-import { readLine, type SimpleCommand } from "./readLine.ts"
+import { eachOf, readLine, type SimpleCommand } from "./readLine.ts"
 import { runsWhatItIsGiven } from "./risks.ts"
+import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders, isUnknownToTools } from "./textRisks.ts"
 import { judgeCall, mayWrap, runsProject } from "./unlisted.ts"
-import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders, isUnknownToTools } from "./variables.ts"
 import { type Argument, plainWord, said, spelled } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
-import { commandsForEach } from "./xargs.ts"
 
 /** How deeply nested code for interpreters is parsed, for rules that deny. */
 const maximumDepth = 3

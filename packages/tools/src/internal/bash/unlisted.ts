@@ -4,9 +4,9 @@
  */
 import { lookup } from "@skein/domain/Lookup"
 import { hasSubcommands, nameInTables, tableFor } from "../programs/programs.ts"
-import { builtinRisks } from "./builtinRisks.ts"
 import { namesSubcommands, runsText } from "./offers.ts"
 import { isBuiltin, isInterpreter, isListed, judge, type Judged } from "./risks.ts"
+import { builtinRisks } from "./textRisks.ts"
 import type { Argument } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { share } from "@skein/testing/Seeds"
 import * as FastCheck from "effect/FastCheck"
 import { execFileSync } from "node:child_process"
-import { countBraces } from "../../../src/internal/bash/braces.ts"
+import { countBraces } from "../../../src/internal/bash/words.ts"
 
 const counts: ReadonlyArray<readonly [string, number]> = [
   ["a", 1],

@@ -1,5 +1,5 @@
 /**
- * Harmless options of programs whose help is not detailed enough to generate a table. `table.ts` explains the notation.
+ * Harmless options of programs whose help is not detailed enough to generate a table. `programs.ts` explains the notation.
  */
 
 // What shows commits and what changed in them. Not in it is what runs programs, writes, or leaves the repository: --output,
@@ -55,20 +55,15 @@ const packer =
   `[acts pack] -c -d -f -k -l -n -q -t -v -# -T: --stdout --decompress --uncompress --force --keep --list --no-name
   --quiet --test --verbose --fast --best --threads:`
 
+const each = (programs: string, table: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(programs.split(" ").map((program) => [program, table]))
+
 /** Tables by program, and by program and subcommand. */
 export const written: Readonly<Record<string, string>> = {
-  "c++": compiler,
-  cc: compiler,
-  clang: compiler,
-  "clang++": compiler,
-  "g++": compiler,
-  gcc: compiler,
+  ...each("c++ cc clang clang++ g++ gcc", compiler),
 
   // `-F` takes any next word. Programs from files, and extensions, are left out.
-  awk: "[text read] -F: -v:",
-  gawk: "[text read] -F: -v:",
-  mawk: "[text read] -F: -v:",
-  nawk: "[text read] -F: -v:",
+  ...each("awk gawk mawk nawk", "[text read] -F: -v:"),
   sed:
     `[text read] -n -E -r -s -u -z -e:! --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression:!
     --line-length: -l: --posix --debug`,
@@ -140,13 +135,7 @@ export const written: Readonly<Record<string, string>> = {
   ln: "[acts read last:write] -f -n -v -T --force --verbose --no-target-directory",
 
   // Without -c, -l or -t they replace each file with another.
-  bzip2: packer,
-  gunzip: packer,
-  gzip: packer,
-  unxz: packer,
-  unzstd: packer,
-  xz: packer,
-  zstd: packer,
+  ...each("bzip2 gunzip gzip unxz unzstd xz zstd", packer),
   chmod: "[acts text write] -R -v -c -f --recursive --verbose --changes --silent --quiet",
   curl:
     `[acts at url] -s -S -f -L -i -I -v -k -g -G -N -4 -6 -X: -H: -A: -m: -r: -e: --silent --show-error --fail --fail-with-body
@@ -188,9 +177,7 @@ export const written: Readonly<Record<string, string>> = {
   "go clean": "[acts words look] -i -n -r -x -cache -testcache -modcache -fuzzcache",
   "go help": "[acts words text]",
   gofmt: "[acts words read] -l -d -s -e",
-  npm: `[acts text] ${packages}`,
-  pnpm: `[acts text] ${packages}`,
-  yarn: `[acts text] ${packages}`,
+  ...each("npm pnpm yarn", `[acts text] ${packages}`),
   pip:
     `[acts text] -q -v -U -y -l -o -e/ -r< -c< --quiet --verbose --upgrade --yes --user --pre --no-deps --no-cache-dir --dry-run
     --format: --outdated --not-required --local --all --files --disable-pip-version-check --no-input --require-virtualenv`,

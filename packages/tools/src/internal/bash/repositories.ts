@@ -1,10 +1,12 @@
-/**
- * Checks whether the repository of a git call makes git run programs: by its settings, its hooks, or its submodules.
- */
+/** Checks whether the repository of a git call makes git run programs: by its settings, its hooks, or its submodules. */
 import * as Effect from "effect/Effect"
 import { readdir, stat } from "node:fs"
+import { resolve } from "node:path"
 import { shellEnvironment } from "../../Environment.ts"
 import { runGit, withoutFetching } from "../git/gitProcess.ts"
+import { type GitCall, gitCall, mayCompare, runsHooks } from "./gitCall.ts"
+import { asRisk, beginningOf, type Invocation, type Parts } from "./parts.ts"
+import type { Places } from "./places.ts"
 
 const harmless: ReadonlyArray<RegExp> = [
   /^core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|compression|untrackedcache|preloadindex|longpaths|whitespace|checkstat|trustctime|hookspath|sparsecheckout|sparsecheckoutcone|commentchar|protecthfs|protectntfs|multipackindex|commitgraph|fscache|bigfilethreshold|splitindex|sharedrepository|excludesfile)$/,
@@ -63,7 +65,7 @@ const isRemoteAddress = (address: string): boolean =>
   /^(?:[\w.-]+@)?[\w][\w.-]*:(?![:\\]|\/\/)[^]+$/.test(address)
 
 /** What a call needs to know about a repository. */
-export interface RepositoryUse {
+interface RepositoryUse {
   readonly directory: string
   /** Whether it changes something, and so runs hooks. */
   readonly hooks: boolean
@@ -74,7 +76,7 @@ export interface RepositoryUse {
 }
 
 /** Why git runs programs there. `hooks`: a rule that names the git command still applies. */
-export interface RepositoryRisk {
+interface RepositoryRisk {
   readonly reason: string
   readonly hooks: boolean
   /** The remote, if it is a directory. */
@@ -191,3 +193,79 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
       return hook === undefined ? undefined : { reason: `git runs the hook ${hook} of this repository`, hooks: true }
     })
 }
+
+/** The directories in which a git call may work. */
+export const gitDirectories = (places: Places, top: string, call: GitCall) =>
+  Effect.gen(function*() {
+    let directories = places.directories.map((each) => each === "" ? top : each)
+    for (const { text } of call.directories) {
+      const next: Array<string> = []
+      for (const directory of directories) {
+        const targets = yield* Effect.catchTag(
+          places.of(resolve(directory, text)),
+          "ToolError",
+          () => Effect.succeed([])
+        )
+        next.push(...targets.map(({ real }) => real))
+      }
+      directories = next
+    }
+    return directories
+  })
+
+/** What a git call needs to know about the repositories in which it may work. */
+const usesOf = (places: Places, top: string, invocation: Invocation) => {
+  const call = gitCall(invocation.args)
+  const { known } = call
+  if (known === undefined) return Effect.succeed([])
+  const named = known.call.named.filter(({ kind, operand }) => kind === "remote" && operand)
+  const talks = known.table.operands.includes("remote") && !/^(?:remote)$/.test(call.sub ?? "")
+  return Effect.map(gitDirectories(places, top, call), (directories) =>
+    directories.map((directory): RepositoryUse => ({
+      directory,
+      hooks: runsHooks(call),
+      compares: mayCompare(call.sub ?? "", known.call),
+      remote: talks ? named[0]?.text ?? "default" : undefined
+    })))
+}
+
+/** Adds that; `top` is the session's directory. */
+export const withRepositories = Effect.fnUntraced(function*(
+  parts: Parts,
+  places: Places,
+  top: string,
+  look: LookAtRepository
+) {
+  const known = new Map<string, RepositoryRisk | undefined>()
+  const riskOf = Effect.fnUntraced(function*(use: RepositoryUse) {
+    const key = JSON.stringify(use)
+    if (!known.has(key)) known.set(key, yield* look(use))
+    return known.get(key)
+  })
+  const invocations: Array<Invocation> = []
+  for (const invocation of parts.invocations) {
+    const uses = invocation.program === "git" && invocation.risk === undefined
+      ? yield* usesOf(places, top, invocation)
+      : []
+    const risks: Array<RepositoryRisk> = []
+    const writes: Array<string> = []
+    const pushes = gitCall(invocation.args).sub === "push"
+    for (const use of uses) {
+      const risk = yield* riskOf(use)
+      if (risk !== undefined) risks.push(risk)
+      if (pushes && risk?.directory !== undefined) {
+        writes.push(risk.directory.includes(":") ? risk.directory : resolve(use.directory, risk.directory))
+      }
+    }
+    const [first] = risks
+    if (first === undefined) {
+      invocations.push(invocation)
+      continue
+    }
+    const beginning = risks.every(({ hooks }) => hooks)
+      ? { beginning: beginningOf(invocation, gitCall(invocation.args).head) }
+      : {}
+    invocations.push(asRisk(invocation, first.reason, { ...beginning, writes }))
+  }
+  return { ...parts, invocations }
+})
