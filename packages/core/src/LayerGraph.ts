@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as FiberRef from "effect/FiberRef"
 import { unsafeCoerce } from "effect/Function"
@@ -40,8 +41,13 @@ type Node =
 
 function* make(node: Node, around: Services, built: Built): Building {
   switch (node._op_layer) {
+    case "Scoped": {
+      // What it forks or acquires later ends with it, after what stands on it.
+      const scope = yield* Scope.fork(Context.unsafeGet(around, Scope.Scope), ExecutionStrategy.sequential)
+      yield* FiberRef.set(FiberRef.currentContext, Context.add(around, Scope.Scope, scope))
+      return yield* node.effect
+    }
     case "FromEffect":
-    case "Scoped":
       yield* FiberRef.set(FiberRef.currentContext, around)
       return yield* node.effect
     case "Suspend":

@@ -159,3 +159,21 @@ it.effect("builds in another scope than the current one, and provides an effect"
     expect(yield* LayerGraph.provide(layer)(Effect.map(One, (one) => [one, log.length]))).toEqual([3, 3])
     expect(log.slice(2)).toEqual(["+one", "-one"])
   }))
+
+it.effect("what a layer acquires after the build ends after what stands on the layer, as in Effect", () =>
+  Effect.gen(function*() {
+    for (const build of [LayerGraph.buildIn, Layer.buildWithScope]) {
+      const log: Array<string> = []
+      const note = (what: string) => Effect.sync(() => void log.push(what))
+      const Later = Context.GenericTag<Effect.Effect<void>>("later")
+      const below = Layer.scoped(
+        Later,
+        Effect.map(Effect.scope, (scope) => Scope.addFinalizer(scope, note("acquired later")))
+      )
+      const above = Layer.scopedDiscard(Effect.zipRight(Later, Effect.addFinalizer(() => note("stands on it"))))
+      const scope = yield* Scope.make()
+      yield* Context.get(yield* build(Layer.provideMerge(above, below), scope), Later)
+      yield* Scope.close(scope, Exit.void)
+      expect(log).toEqual(["stands on it", "acquired later"])
+    }
+  }))
