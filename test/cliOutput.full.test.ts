@@ -49,7 +49,7 @@ it("fails when the model never matches the schema", async () => {
   const { llm, run } = await world(() => answer("three"))
   const { code, stderr, stdout } = await run("--agent", "finder", "--format", "json", "Where?")
   expect(code, stderr).toBe(1)
-  expect(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ error: { tag: "OutputInvalid" } })
+  expect(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ error: { tag: "InvalidAnswer" } })
   expect(llm.requests).toHaveLength(4)
 })
 

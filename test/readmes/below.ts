@@ -1,3 +1,4 @@
+import { Session } from "@skein/core/Session"
 import * as Task from "@skein/core/Task"
 import { define, ToolError, Tools } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -9,7 +10,7 @@ const Files = Schema.Array(Schema.String)
 /** A tool that asks two subagents in parallel, for values: `Layer.provideMerge(uses, Skein.layer({ provider }))`. */
 export const uses = Layer.scopedDiscard(Effect.gen(function*() {
   const tools = yield* Tools
-  const services = yield* Effect.context<Task.Services>()
+  const services = yield* Effect.context<Session>()
   yield* tools.register(define({
     name: "uses",
     describe: "Finds the files that call a function, and those that test it.",
@@ -24,7 +25,7 @@ export const uses = Layer.scopedDiscard(Effect.gen(function*() {
         concurrency: "unbounded"
       }).pipe(
         Effect.map((found) => ({ title: name, output: JSON.stringify(found), metadata: found })),
-        Effect.mapError(({ message, status }) => new ToolError({ kind: status, message })),
+        Effect.mapError(({ _tag, message }) => new ToolError({ kind: _tag, message })),
         Effect.provide(services)
       )
     }

@@ -15,7 +15,7 @@ export type BackendTag =
   | "ModeRefused"
   | "ModelError"
   | "ModelUnavailable"
-  | "OutputInvalid"
+  | "InvalidAnswer"
   | "PermissionDenied"
   | "PermissionNotFound"
   | "ProjectUnavailable"

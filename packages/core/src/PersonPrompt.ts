@@ -147,7 +147,7 @@ export class TurnFailed extends Schema.TaggedError<TurnFailed>()("TurnFailed", {
   tag: Schema.String,
   message: Schema.String,
   /** The exhausted budget. */
-  which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))
+  which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time", "tasks"))
 }) {}
 
 /** Whether a message is the prompt of this id: it may have got another one when it was read. */

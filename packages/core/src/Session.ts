@@ -1,6 +1,6 @@
 /** Owns conversations: creates, prompts and stops them, and returns what was said in them. */
 
-import type { EventProperties } from "@skein/domain/Event"
+import type { Event, EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -10,6 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import type { AgentNotFound } from "./Agent.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
@@ -19,6 +20,8 @@ import type { ModelUnavailable } from "./Provider.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Following, Newest } from "./StorageFilter.ts"
+import type { TaskError } from "./TaskError.ts"
+import type { ProgramTask } from "./TaskRequest.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
@@ -34,12 +37,13 @@ import type {
   SessionStopped,
   SummaryFailed,
   Turn,
+  TurnEvent,
   Withdrawal
 } from "./Turn.ts"
 import type { Keyed } from "./Write.ts"
 
 export type { ChildOptions, ForkOptions, SessionOptions } from "./Turn.ts"
-export type { PromptError, PromptOptions, Turn, TurnEnd } from "./Turn.ts"
+export type { PromptError, PromptOptions, Turn, TurnEnd, TurnEvent } from "./Turn.ts"
 
 /** The text of an assistant message, as in `Turn.text`. */
 export const answerOf = (parts: ReadonlyArray<Part>): string => answerOfParts(parts)
@@ -102,6 +106,22 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     prompt: string | ReadonlyArray<PartInput>,
     options?: PromptOptions
   ) => Effect.Effect<Turn, PromptError>
+  /** Runs an agent for a program: see `Task.run`, which has its types. */
+  readonly task: (task: ProgramTask) => Effect.Effect<unknown, TaskError>
+  /** The same as a stream: what happens in the turn, and last how it ended. Whoever leaves the stream stops the turn. */
+  readonly stream: (
+    id: SessionID,
+    prompt: string | ReadonlyArray<PartInput>,
+    options?: PromptOptions
+  ) => Stream.Stream<TurnEvent, PromptError>
+  /**
+   * The events of a whole tree: those stored after `after`, then those that happen, without a gap. A stored event has its
+   * number in the tree (`seq`), with which you can continue later; 0 is the beginning, where you name none.
+   */
+  readonly events: (
+    id: SessionID,
+    from?: { readonly after?: number }
+  ) => Stream.Stream<Event, SessionNotFound | StorageError>
   /** Withdraws a prompt that no agent has read yet. Its caller gets `SessionStopped`. */
   readonly withdraw: (
     id: SessionID,
@@ -127,6 +147,8 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     id: SessionID,
     options?: { readonly anew?: boolean }
   ) => Effect.Effect<void, ModelUnavailable | ProjectUnavailable | SessionNotFound | StorageError>
+  /** Does so for every tree with unfinished work; see `Session.resumeAll`. */
+  readonly resumeAll: Effect.Effect<ReadonlyArray<SessionID>, StorageError>
   /**
    * Has a model describe the result of a session and everything below it, from a digest of the work. The summary is
    * stored with the session and published as `session.updated`. Interruption closes the request. `receipt` is stored with
@@ -198,6 +220,20 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Prompts a session and waits for the answer. */
   static readonly prompt = (id: SessionID, prompt: string | ReadonlyArray<PartInput>, options?: PromptOptions) =>
     Effect.flatMap(Session, (session) => session.prompt(id, prompt, options))
+
+  /** Prompts a session, and tells what happens until its answer: `turn.ended` comes last. */
+  static readonly stream = (id: SessionID, prompt: string | ReadonlyArray<PartInput>, options?: PromptOptions) =>
+    Stream.unwrap(Effect.map(Session, (session) => session.stream(id, prompt, options)))
+
+  /** The events of a whole tree, from any place of its log on. */
+  static readonly events = (id: SessionID, from?: { readonly after?: number }) =>
+    Stream.unwrap(Effect.map(Session, (session) => session.events(id, from)))
+
+  /**
+   * Continues all trees that other processes have left unfinished, and returns their roots. Ends when everything is running;
+   * `untilIdle` waits for a tree. One that another process holds, or that cannot be continued here, is left, and logged.
+   */
+  static readonly resumeAll = Effect.flatMap(Session, (session) => session.resumeAll)
 
   /**
    * Prompts a session for an answer of a given schema. The model gives it through a tool, and may correct it three

@@ -6,6 +6,7 @@ import type { ModelRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { Usage } from "@skein/domain/Usage"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { StorageError } from "./StorageError.ts"
@@ -30,6 +31,40 @@ export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused"
   ),
   message: Schema.String
 }) {}
+
+/** A schema of answers. */
+// oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
+export type AnySchema = Schema.Schema<any, any>
+
+/** How a program asks an agent: at the root of a tree of its own, or below a session. */
+export interface AskOptions {
+  /** The title of its session; by default the first words of the prompt. */
+  readonly description?: string
+  /** The model, also as `provider/model`; by default that of the agent or the caller. */
+  readonly model?: ModelRef | string
+  /** Rules that neither it nor anything below it can exceed. */
+  readonly permission?: Ruleset
+  /** What it may use, with everything below it. */
+  readonly budget?: Budget
+  /** The time limit; a number is milliseconds. By default a task below a caller has its agent's, or 30 minutes. */
+  readonly timeout?: Duration.DurationInput
+  /** The schema of the answer. */
+  readonly output?: AnySchema
+  /**
+   * The calling session, such as a tool's `context.sessionID`. The task is its child and works in the same place.
+   */
+  readonly parentID?: SessionID
+  /** The working directory of a task without a caller; by default that of the process. */
+  readonly directory?: string
+}
+
+/** What a program asks an agent to do. */
+export interface ProgramTask extends AskOptions {
+  /** Any agent that is not hidden. */
+  readonly agent: string
+  /** Its whole prompt. */
+  readonly prompt: string
+}
 
 /** What a caller wants done. */
 export interface TaskRequest {
@@ -70,8 +105,7 @@ export interface TaskRequest {
   /** A system prompt for a new child session, instead of its agent's. */
   readonly systemPrompt?: string
   /** The schema of the answer: the outcome's text is then its JSON. By default as the agent's definition says. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
-  readonly output?: Schema.Schema<any, any>
+  readonly output?: AnySchema
   /**
    * Whether the run may be promoted to the background; not if a program needs the outcome itself. By default it may.
    */

@@ -1,6 +1,6 @@
 /** What callers of sessions give, and what they get: options of sessions and prompts, turns, and why there is none. */
 import type { Budget } from "@skein/domain/Budget"
-import type { EventProperties } from "@skein/domain/Event"
+import type { Event, EventProperties } from "@skein/domain/Event"
 import { type MessageID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { Mode } from "@skein/domain/Mode"
@@ -8,7 +8,7 @@ import type { ModelRef } from "@skein/domain/Model"
 import type { Part } from "@skein/domain/Part"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import type { Usage } from "@skein/domain/Usage"
+import { Usage } from "@skein/domain/Usage"
 import * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
 import type { HookRefused } from "./Hooks.ts"
@@ -35,9 +35,12 @@ export class PromptInvalid extends Schema.TaggedError<PromptInvalid>()("PromptIn
 }) {}
 
 /** The model did not give an answer of the requested schema; `last` is its last attempt. */
-export class OutputInvalid extends Schema.TaggedError<OutputInvalid>()("OutputInvalid", {
+export class InvalidAnswer extends Schema.TaggedError<InvalidAnswer>()("InvalidAnswer", {
   message: Schema.String,
-  last: Schema.String
+  last: Schema.String,
+  /** The task, and what it used, if this is the end of one. */
+  taskID: Schema.optional(SessionID),
+  usage: Schema.optional(Usage)
 }) {}
 
 /** A session has no new summary; an earlier one stays. */
@@ -99,12 +102,15 @@ export class BudgetInvalid extends Schema.TaggedError<BudgetInvalid>()("BudgetIn
 
 /** A session's budget is exhausted, so no more requests are sent; `text` is what it said until then. */
 export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("BudgetExhausted", {
-  /** The session with that budget: this one, or one above it. */
-  holder: SessionID,
-  which: Schema.Literal("tokens", "usd", "steps", "time"),
+  /** The session with that budget, where it is known: this one, or one above it. */
+  holder: Schema.optional(SessionID),
+  which: Schema.Literal("tokens", "usd", "steps", "time", "tasks"),
   /** The limit with its unit, such as `5 steps`. */
-  amount: Schema.String,
+  amount: Schema.optional(Schema.String),
   text: Schema.String,
+  /** The task, and what it used, if this is the end of one. */
+  taskID: Schema.optional(SessionID),
+  usage: Schema.optional(Usage),
   message: Schema.String
 }) {}
 
@@ -223,6 +229,9 @@ export interface Turn {
   readonly usage: Usage
 }
 
+/** What happens in a turn, in this session and below it; the last one is how the turn ended. */
+export type TurnEvent = Event | { readonly type: "turn.ended"; readonly turn: Turn }
+
 /** Why a prompt has no answer. */
 export type PromptError =
   | BudgetExhausted
@@ -232,7 +241,7 @@ export type PromptError =
   | SessionNotFound
   | SessionStopped
   | PromptInvalid
-  | OutputInvalid
+  | InvalidAnswer
   | AgentNotFound
   | ModelUnavailable
   | ProjectUnavailable

@@ -74,7 +74,7 @@ describe("a task of an agent whose definition has an output", () => {
       const tasks = yield* Tasks
       const request = { parentID: id, agent: "finder", description: "d", prompt: "p", byUser: false }
       const outcome = yield* Effect.flatMap(tasks.run(request), outcomeOf)
-      expect(outcome).toMatchObject({ status: "failed", error: { tag: "OutputInvalid" } })
+      expect(outcome).toMatchObject({ status: "failed", error: { tag: "InvalidAnswer" } })
       expect(JSON.parse(outcome.text)).toEqual({ answer: { n: 4 } })
       expect(script.requests).toHaveLength(4)
     }).pipe(withAgents(script))
@@ -178,7 +178,7 @@ describe("a prompt of an agent whose definition has an output", () => {
     Effect.gen(function*() {
       const { id } = yield* root({ agent: "finder" })
       expect(yield* Effect.flip(Session.prompt(id, "?"))).toMatchObject({
-        _tag: "OutputInvalid",
+        _tag: "InvalidAnswer",
         message: "The output of the agent finder is no form: \"#/$defs/x\" does not refer to a schema in it."
       })
     }).pipe(withAgents({ finder: ["never"] }, { ...finder, output: { $ref: "#/$defs/x" } })))

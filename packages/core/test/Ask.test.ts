@@ -43,7 +43,7 @@ it.effect("fails after three corrections, with the last answer", () =>
   Effect.gen(function*() {
     const { requests, result } = yield* ask([answer({ n: 1 }), answer({ n: 2 }), answer({ n: 3 }), answer({ n: 4 })])
     expect(requests).toHaveLength(4)
-    expect(Either.isLeft(result) && result.left._tag === "OutputInvalid" ? result.left.last : "").toContain("\"n\":4")
+    expect(Either.isLeft(result) && result.left._tag === "InvalidAnswer" ? result.left.last : "").toContain("\"n\":4")
   }))
 
 it.effect("answers a prompt with its own schema in a separate turn", () => {

@@ -28,7 +28,7 @@ const aTask = (agent: string, more: object = {}): Scripted.ScriptedCall => ({
 /** Adds a tool that runs a task: another way to wait for one than the tool `task`. */
 const addDelegate = Effect.gen(function*() {
   const tools = yield* Tools
-  const services = yield* Effect.context<Task.Services>()
+  const services = yield* Effect.context<Session>()
   const run = ({ subagent_type }: SkeinTest.TestInput, { sessionID }: ToolContext) =>
     Task.run({ agent: String(subagent_type), prompt: "Work", parentID: sessionID }).pipe(
       Effect.provide(services),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
 import * as Task from "@skein/core/Task"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -27,28 +28,33 @@ describe("a task of a program", () => {
 
   it.effect.each(
     [
-      ["an answer without text", ["", ""], { status: "empty", reason: "empty_response", text: "" }],
-      ["a model that refuses", [Scripted.fault("auth")], { status: "failed", reason: "auth" }],
+      ["an answer without text", ["", ""], { _tag: "TaskEmpty", text: "" }],
+      ["a model that refuses", [Scripted.fault("auth")], { _tag: "TaskFailed", cause: { tag: "auth" } }],
       [
         "the limit of steps",
         [Scripted.call("look", {}), "half of it"],
-        { status: "budget_exhausted", text: "half of it", message: "The agent worker reached its limit of 2 steps." }
+        {
+          _tag: "BudgetExhausted",
+          which: "steps",
+          text: "half of it",
+          message: "The agent worker reached its limit of 2 steps."
+        }
       ]
     ] as const
   )("fails with a typed error at %s", ([, steps, error]) =>
     Effect.gen(function*() {
       const fiber = yield* Effect.fork(Effect.flip(Task.run({ agent: "worker", prompt: "p" })))
       yield* TestClock.adjust("1 minute")
-      expect(yield* Fiber.join(fiber)).toMatchObject({
-        _tag: "TaskFailed",
-        agent: "worker",
-        ...error
-      })
+      const ended = yield* Fiber.join(fiber)
+      expect(ended).toMatchObject(error)
+      // The session of the task, and what it used, are in the error.
+      const [session] = (yield* (yield* Session).list()).rows
+      expect(ended).toMatchObject({ taskID: session?.id, usage: session?.usage.subtree })
     }).pipe(provide({ worker: steps })))
 
   it.effect.each(["ghost", "nobody"])("does not find hidden or unknown agents: %s", (agent) =>
     Effect.gen(function*() {
-      expect(yield* Effect.flip(Task.run({ agent, prompt: "p" }))).toMatchObject({ status: "failed", text: "" })
+      expect(yield* Effect.flip(Task.run({ agent, prompt: "p" }))).toMatchObject({ _tag: "TaskRefused", reason: "unknown_agent" })
     }).pipe(provide({})))
 
   it.effect("is stopped with all its requests when it loses a race", () => {

@@ -26,12 +26,12 @@ const agents = [
 /** A tool that runs tasks for its caller, added once the services that it needs exist. */
 const asking = (
   name: string,
-  run: (context: ToolContext) => Effect.Effect<unknown, Task.TaskFailed, Task.Services>,
+  run: (context: ToolContext) => Effect.Effect<unknown, Task.TaskError, Session>,
   waits = false
 ) =>
   Layer.scopedDiscard(Effect.gen(function*() {
     const tools = yield* Tools
-    const services = yield* Effect.context<Task.Services>()
+    const services = yield* Effect.context<Session>()
     yield* tools.register(define({
       name,
       describe: `The tool ${name} of a test.`,
@@ -106,8 +106,8 @@ describe("a task of a program below a session", () => {
     Effect.gen(function*() {
       const { id } = yield* root()
       const error = yield* Effect.flip(Task.run({ parentID: id, agent: "worker", prompt: "p", ...more }))
-      expect(error).toMatchObject({ _tag: "TaskFailed", status: "failed", reason, text: "" })
-      expect(error.sessionID).toBeUndefined()
+      expect(error).toMatchObject({ _tag: "TaskRefused", reason })
+      expect("taskID" in error).toBe(false)
       expect(yield* childrenOf(id)).toEqual([])
     }).pipe(
       provide({ worker: ["never"] }, { config: { limits } })
@@ -128,10 +128,10 @@ describe("a task of a program below a session", () => {
 
   it.effect.each(
     [
-      ["its timeout", { timeout: 1_000 }, ["Halfway", "timed_out", "timeout"]],
-      ["its budget", { budget: { steps: 1 } }, ["Halfway", "budget_exhausted", "steps"]]
+      ["its timeout", { timeout: 1_000 }, ["Halfway", "TaskTimedOut", "timeout"]],
+      ["its budget", { budget: { steps: 1 } }, ["Halfway", "BudgetExhausted", "steps"]]
     ] as const
-  )("fails with a typed error at %s, with its partial result", ([, more, [text, status, reason]]) => {
+  )("fails with a typed error at %s, with its partial result", ([, more, [text, _tag, which]]) => {
     const script = Scripted.make({ worker: [{ ...Scripted.call("slow", {}), text: "Halfway" }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -139,7 +139,7 @@ describe("a task of a program below a session", () => {
       yield* TestClock.adjust("1 minute")
       const error = yield* Fiber.join(fiber)
       const [child] = yield* childrenOf(id)
-      expect(error).toMatchObject({ status, reason, text, sessionID: child?.id })
+      expect(error).toMatchObject({ _tag, which, text, taskID: child?.id })
       yield* expectStill(id, script)
     }).pipe(provide(script, { tools: [SkeinTest.tool("slow", () => Effect.as(Effect.sleep(30_000), "slow"))] }))
   })
@@ -148,7 +148,7 @@ describe("a task of a program below a session", () => {
     Effect.gen(function*() {
       const { id } = yield* root()
       const error = yield* Effect.flip(Task.run({ parentID: id, agent: "worker", prompt: "p", output: Point }))
-      expect(error).toMatchObject({ status: "failed", reason: "OutputInvalid", text: "{\"answer\":4}" })
+      expect(error).toMatchObject({ _tag: "InvalidAnswer", last: "{\"answer\":4}" })
     }).pipe(provide({ worker: [answer(4)] })))
 
   it.effect("ends with its requests when it loses a race, and when the caller is stopped", () => {
@@ -166,7 +166,7 @@ describe("a task of a program below a session", () => {
       const late = yield* Effect.fork(Effect.flip(ask("slow")))
       yield* TestClock.adjust(1_000)
       yield* session.stop(id)
-      expect(yield* Fiber.join(late)).toMatchObject({ status: "stopped" })
+      expect(yield* Fiber.join(late)).toMatchObject({ _tag: "TaskStopped" })
       yield* expectStill(id, script)
     }).pipe(provide(script))
   })

@@ -73,8 +73,13 @@ export const Outcome = Schema.Union(Completed, Empty, Failed, Stopped, TimedOut,
 /** The type of an outcome. */
 export type Outcome = typeof Outcome.Type
 
+type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** How a task ended, whether its run is stored or not. */
+export type Ending = Without<Outcome, "runID" | "durationMs">
+
 /** Says in a sentence why a task did not complete; empty for one that did. */
-export const reason = (outcome: Outcome): string => {
+export const reason = (outcome: Ending): string => {
   switch (outcome.status) {
     case "completed":
       return ""

@@ -57,7 +57,7 @@ export const SessionTurn = Schema.Struct({
       how: Schema.Literal("completed", "denied", "steps", "stopped", "failed"),
       error: Schema.optional(Schema.Struct({ tag: Schema.String, message: Schema.String })),
       /** The exhausted budget, if that is the error. */
-      which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))
+      which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time", "tasks"))
     })
   )
 })

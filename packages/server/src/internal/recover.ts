@@ -12,20 +12,10 @@ import * as Option from "effect/Option"
 const atOnce = 8
 
 /** Resumes every unfinished tree that no other process works on. */
-export const resumeAll = Effect.gen(function*() {
-  const storage = yield* SessionStorage
-  const session = yield* Session
-  const roots = yield* storage.unfinished
-  yield* Effect.forEach(roots, (rootID) =>
-    session.resume(rootID).pipe(
-      Effect.catchIf(
-        (error) => error._tag === "StorageError" && error.reason === "held",
-        () => Effect.logInfo(`${rootID} is left to the process that works on it`)
-      ),
-      Effect.catchAll((error) => Effect.logWarning(`${rootID} was not resumed`, error.message)),
-      Effect.catchAllDefect(logFault(rootID))
-    ), { concurrency: atOnce, discard: true })
-}).pipe(Effect.catchAll((error) => Effect.logError("Unfinished work was not resumed", error.message)))
+export const resumeAll = Effect.catchAll(
+  Session.resumeAll,
+  (error) => Effect.logError("Unfinished work was not resumed", error.message)
+)
 
 /** Logs a fault in Skein that kept a tree from being resumed: the others are resumed all the same. */
 const logFault = (rootID: SessionID) => (defect: unknown) =>

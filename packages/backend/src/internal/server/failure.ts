@@ -43,7 +43,7 @@ const tags: ReadonlySet<string> = new Set<BackendTag>([
   "ModeRefused",
   "ModelError",
   "ModelUnavailable",
-  "OutputInvalid",
+  "InvalidAnswer",
   "PermissionDenied",
   "PermissionNotFound",
   "ProjectUnavailable",

@@ -3,7 +3,7 @@ import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { faultOf, type JsonSchema, mapSchemas } from "@skein/domain/JsonSchema"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { OutputInvalid } from "../../Turn.ts"
+import { InvalidAnswer } from "../../Turn.ts"
 import { answerPointer } from "./structuredOutput.ts"
 
 type Checker = typeof import("./jsonChecker.ts")
@@ -29,7 +29,7 @@ export const outputForm = Effect.fnUntraced(function*({ name, output }: AgentInf
   if (known !== undefined) return known
   const fault = faultOf(output)
   if (fault !== undefined) {
-    return yield* new OutputInvalid({ message: `The output of the agent ${name} is no form: ${fault}.`, last: "" })
+    return yield* new InvalidAnswer({ message: `The output of the agent ${name} is no form: ${fault}.`, last: "" })
   }
   // Most programs have no such agent, and need no validator.
   const made = compile(output, yield* Effect.promise(() => import("./jsonChecker.ts")))

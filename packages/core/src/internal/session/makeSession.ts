@@ -11,8 +11,10 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
 import { Agent } from "../../Agent.ts"
 import type { Answerer } from "../../Answerer.ts"
+import type { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
 import { byHolder, refusals } from "../../Control.ts"
 import { Hooks } from "../../Hooks.ts"
@@ -35,6 +37,8 @@ import {
   type SessionOptions,
   type Turn
 } from "../../Turn.ts"
+import type { ProgramTask } from "../../TaskRequest.ts"
+import type { Tasks } from "../../Tasks.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import type { Keyed } from "../../Write.ts"
 import { checkBudget } from "../budget/BudgetNode.ts"
@@ -53,6 +57,8 @@ import { Recovery } from "../tasks/Recovery.ts"
 import { servicesForLater } from "../traced.ts"
 import { bindTree, createChild, createSession, forkSession } from "./createSession.ts"
 import { handOver, isMovable, leaveTree } from "./leaveTree.ts"
+import { programTask } from "./programTask.ts"
+import { treeEvents, turnEvents } from "./watching.ts"
 
 /** The delay, because a person who cycles through the modes with a key passes modes that would answer a question. */
 const delay = "2 seconds"
@@ -199,6 +205,27 @@ const resumeSession = Effect.fnUntraced(function*(id: SessionID, anew?: boolean)
   yield* Effect.tapErrorTag(recovered, "ModelUnavailable", () => leaveUnrecovered(id))
 })
 
+/** Continues every unfinished tree that no other process works on. One that cannot be continued keeps no other waiting. */
+const resumeAll = Effect.gen(function*() {
+  const unfinished = yield* (yield* SessionStorage).unfinished
+  const leave = (log: Effect.Effect<void>) => Effect.as(log, [])
+  const resumed = yield* Effect.forEach(unfinished, (rootID) =>
+    resumeSession(rootID).pipe(
+      Effect.as([rootID]),
+      Effect.catchAll((error) =>
+        leave(
+          error._tag === "StorageError" && error.reason === "held"
+            ? Effect.logInfo(`${rootID} is left to the process that works on it`)
+            : Effect.logWarning(`${rootID} was not resumed`, error.message)
+        )
+      ),
+      Effect.catchAllDefect((defect) =>
+        leave(Effect.logError(`${rootID} was not resumed because of a fault in Skein`, defect))
+      )
+    ), { concurrency: 8 })
+  return resumed.flat()
+})
+
 /** Stores a message without answering it. */
 const appendTo = Effect.fn("Session.append")(function*(
   id: SessionID,
@@ -251,6 +278,7 @@ const messagesOf = Effect.fnUntraced(function*(id: SessionID) {
 
 type Services =
   | Answerer
+  | Bus
   | LoopServices
   | Leases
   | Permission
@@ -259,6 +287,7 @@ type Services =
   | SessionRunner
   | SessionStorage
   | SessionTable
+  | Tasks
   | Whereabouts
 
 const lastTurn = ({ run }: Live): Effect.Effect<Turn | undefined, PromptError> =>
@@ -303,6 +332,18 @@ export const makeSession = Effect.gen(function*() {
 
   yield* Effect.addFinalizer(() => given(ended))
 
+  const prompt = (id: SessionID, input: string | ReadonlyArray<PartInput>, options: PromptOptions = {}) =>
+    given(promptSession(id, input, options, submitted))
+  const stop = (id: SessionID, by?: string) =>
+    given(byHolder(
+      id,
+      { type: "stop", ...(by === undefined ? {} : { by }) },
+      opened(id, (live) => recovery.stop(live, by)),
+      refusals.stop,
+      () => undefined
+    ))
+  const rest = (id: SessionID) => given(untilIdle(id))
+
   return {
     create: (options: SessionOptions) => given(createSession(options)),
     createChild: (parentID: SessionID, options: ChildOptions) => given(createChild(parentID, options)),
@@ -312,26 +353,27 @@ export const makeSession = Effect.gen(function*() {
     children: (id: SessionID) => Effect.map(storage.sessions({ parentID: id }), (found) => found.rows),
     messages: (id: SessionID) => given(messagesOf(id)),
     messagePage: (id: SessionID, page: Following | Newest) => given(messagePageOf(id, page)),
-    prompt: (id: SessionID, input: string | ReadonlyArray<PartInput>, options: PromptOptions = {}) =>
-      given(promptSession(id, input, options, submitted)),
+    prompt,
+    stream: (id: SessionID, input: string | ReadonlyArray<PartInput>, options?: PromptOptions) =>
+      Stream.provideContext(
+        Stream.unwrap(opened(id, ({ info }) => Effect.succeed(turnEvents(info.rootID, prompt(id, input, options))))),
+        context
+      ),
+    events: (id: SessionID, { after = 0 }: { readonly after?: number } = {}) =>
+      Stream.provideContext(treeEvents(id, after), context),
+    task: (task: ProgramTask) => given(programTask(task, { prompt, stop, untilIdle: rest })),
     withdraw: (id: SessionID, messageID: MessageID) => given(table.use(id, (live) => withdrawPrompt(live, messageID))),
-    untilIdle: (id: SessionID) => given(untilIdle(id)),
+    untilIdle: rest,
     append: (id: SessionID, input: string | ReadonlyArray<PartInput>) => given(appendTo(id, input)),
     resume: (id: SessionID, options?: { readonly anew?: boolean }) => given(resumeSession(id, options?.anew)),
+    resumeAll: given(resumeAll),
     compact: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => compactNow(live, receipt))),
     summarize: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => summarize(live, receipt))),
     summarized: (id: SessionID) => opened(id, summarized),
     leave: (id: SessionID) => given(leaveTree(id)),
     handOver: (rootID: SessionID, patience: number) => given(handOver(rootID, patience)),
     isMovable: (rootID: SessionID) => given(isMovable(rootID)),
-    stop: (id: SessionID, by?: string) =>
-      given(byHolder(
-        id,
-        { type: "stop", ...(by === undefined ? {} : { by }) },
-        opened(id, (live) => recovery.stop(live, by)),
-        refusals.stop,
-        () => undefined
-      )),
+    stop,
     status: (id: SessionID) =>
       Effect.sync(() => whereabouts.awaited(id) ?? table.peek(id)?.status ?? { type: "idle" as const }),
     atWork: (rootID?: SessionID) =>

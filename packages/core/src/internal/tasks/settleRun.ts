@@ -105,7 +105,7 @@ const endOfError = (error: PromptError, stoppedBy: string | undefined): End => {
   return {
     status: "failed",
     error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message },
-    ...(error._tag === "OutputInvalid" ? { text: error.last } : {})
+    ...(error._tag === "InvalidAnswer" ? { text: error.last } : {})
   }
 }
 

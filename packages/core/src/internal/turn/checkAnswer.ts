@@ -1,7 +1,7 @@
 /** Makes sure that a turn ends with the requested structured output. */
 import type { UserMessage } from "@skein/domain/Message"
 import * as Effect from "effect/Effect"
-import { OutputInvalid } from "../../Turn.ts"
+import { InvalidAnswer } from "../../Turn.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import { finalAnswer, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
@@ -38,7 +38,7 @@ export const checkAnswer = Effect.fnUntraced(
     if (!tried && !step.last) return false
     structuredOutput.failures++
     if (structuredOutput.failures > maxCorrections || step.last) {
-      return yield* new OutputInvalid({
+      return yield* new InvalidAnswer({
         message: `No answer of the form that was asked for after ${structuredOutput.failures} tries: ${why(step)}`,
         last: said(step)
       })

@@ -112,7 +112,7 @@ const toProblem = (error: ServiceError) => {
     case "CommandInvalid":
     case "ModeRefused":
     case "PromptInvalid":
-    case "OutputInvalid":
+    case "InvalidAnswer":
       return problem(422, error._tag, error.message)
     case "ProjectUnavailable":
       return error.host === undefined
