@@ -4,8 +4,11 @@ import type { PermissionID, SessionID } from "@skein/domain/Id"
 import type { Action } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import type { PermissionDenied, PermissionNotFound, PermissionOptions } from "./Answerer.ts"
+import { Bus } from "./Bus.ts"
 import type { Hooks } from "./Hooks.ts"
 import { makeBroker } from "./internal/permission/broker.ts"
 import type { AskingCall, Caller, Subject } from "./Ruleset.ts"
@@ -15,6 +18,43 @@ import type { Approval } from "./Write.ts"
 
 export type { PermissionOptions } from "./Answerer.ts"
 export type { Subject } from "./Ruleset.ts"
+
+/** How a function answers a question: once, for all like it in the tree, or with a reason why not, which the model reads. */
+export type PermissionAnswer = "once" | "always" | { readonly deny: string }
+
+/** Allows one call. */
+export const Allow: PermissionAnswer = "once"
+
+/** Allows one call, and all like it in its tree. */
+export const AllowAlways: PermissionAnswer = "always"
+
+/** Refuses a call: the model reads why, and continues. */
+export const Deny = (reason: string): PermissionAnswer => ({ deny: reason })
+
+type Places = Pick<PermissionOptions, "home" | "real">
+
+type BrokerServices = Exclude<Effect.Effect.Context<ReturnType<typeof makeBroker>>, Scope.Scope>
+
+/** Answers each question by a function, until the scope closes. */
+const answering = Effect.fnUntraced(function*(
+  reply: typeof Permission.Service.reply,
+  answer: (ask: PermissionRequest) => Effect.Effect<PermissionAnswer, never, unknown>
+) {
+  const run = yield* FiberSet.makeRuntime<unknown>()
+  const answered = (ask: PermissionRequest) =>
+    answer(ask).pipe(
+      Effect.catchAllDefect((defect) =>
+        Effect.as(Effect.logError("The answer to a question of permission died", defect), Deny("It was not decided."))
+      ),
+      Effect.flatMap((given) =>
+        typeof given === "string" ? reply(ask.id, given) : reply(ask.id, "reject", { message: given.deny })
+      ),
+      Effect.catchAll(({ message }) => Effect.logWarning("The answer to a question of permission was lost", message))
+    )
+  yield* (yield* Bus).listen({ all: true, deltas: false }, (event) => {
+    if (event.type === "permission.asked") run(answered(event.properties))
+  })
+})
 
 /** The permission service. */
 export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {
@@ -58,8 +98,26 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, PermissionNotFound | StorageError>
 }>() {
   /** Decides by rules, and passes questions to the `Answerer` of each tree. */
-  static readonly layer = (options: Pick<PermissionOptions, "home" | "real"> = {}) =>
-    Layer.scoped(Permission, makeBroker(options))
+  static layer(options?: Places): Layer.Layer<Permission, never, BrokerServices>
+  /**
+   * Decides by rules, and answers what they leave open by a function, as a person would: for `Skein.layer({ permission })`. A
+   * function that dies refuses.
+   */
+  static layer<R>(
+    answer: (ask: PermissionRequest) => Effect.Effect<PermissionAnswer, never, R>,
+    options?: Places
+  ): Layer.Layer<Permission, never, BrokerServices | Bus | R>
+  static layer(
+    how: Places | ((ask: PermissionRequest) => Effect.Effect<PermissionAnswer, never, unknown>) = {},
+    options: Places = {}
+  ): Layer.Layer<Permission, unknown, unknown> {
+    return Layer.scoped(
+      Permission,
+      typeof how === "function"
+        ? Effect.tap(makeBroker(options), (permission) => answering(permission.reply, how))
+        : makeBroker(how)
+    )
+  }
 
   /** Answers a question. */
   static readonly reply = (

@@ -266,6 +266,86 @@ export const define = <Input, Plan = undefined>(
   }
 ): Tool<Input, Plan> => ({ ...tool, permission: tool.permission ?? tool.name, waits: tool.waits ?? false })
 
+/** What a tool takes and answers, without its implementation. */
+export interface ToolContract<in out Input, in out Answer, in out Failure> {
+  readonly name: string
+  /** What it does, for the model. */
+  readonly description: string
+  readonly parameters: Schema.Schema<Input, any> // oxlint-disable-line typescript/no-explicit-any -- see `Tool`
+  readonly success: Schema.Schema<Answer, any> // oxlint-disable-line typescript/no-explicit-any -- any encoding
+  readonly failure: Schema.Schema<Failure, any> // oxlint-disable-line typescript/no-explicit-any -- any encoding
+  readonly effect: EffectClass
+  /** Asks for permission with this pattern, under the tool's name; absent if a call needs no permission. */
+  readonly asks?: (input: Input) => string
+}
+
+/**
+ * A contract. Without `success`, the tool answers with text. What a crash interrupted is not repeated, unless `effect` says
+ * that it may be.
+ */
+export const make = <Input, Answer = string, Failure = never>(
+  name: string,
+  options:
+    & { readonly description: string; readonly parameters: ToolContract<Input, Answer, Failure>["parameters"] }
+    & Partial<Pick<ToolContract<Input, Answer, Failure>, "asks" | "effect" | "failure" | "success">>
+): ToolContract<Input, Answer, Failure> => ({
+  name,
+  effect: "never",
+  success: Schema.String as unknown as Schema.Schema<Answer, unknown>,
+  failure: Schema.Never as unknown as Schema.Schema<Failure, unknown>,
+  ...options
+})
+
+/** The message of a failure, and its tag. */
+const asToolError = (failure: unknown, encoded: unknown): ToolError => {
+  const { _tag: kind = "failed", message } = Object(failure) as { readonly _tag?: unknown; readonly message?: unknown }
+  return new ToolError({
+    kind: String(kind),
+    message: typeof message === "string" && message !== "" ? message : JSON.stringify(encoded)
+  })
+}
+
+/**
+ * Implements a contract. The tool runs with the services that are there when it is made. Models read an answer as JSON, or as
+ * it is if it is text, and a failure as its message.
+ */
+export const handle = <Input, Answer, Failure, R>(
+  { asks, description, failure, success, ...contract }: ToolContract<Input, Answer, Failure>,
+  handler: (input: Input, call: ToolContext) => Effect.Effect<Answer, Failure, R>
+): Effect.Effect<AnyTool, never, R> => {
+  const { name } = contract
+  const encode = <A>(schema: Schema.Schema<A, unknown>, value: A) =>
+    Effect.mapError(
+      Schema.encode(schema)(value),
+      ({ message }) => new ToolError({ kind: "invalid_result", message: `The tool ${name} broke its contract: ${message}` })
+    )
+  return Effect.map(Effect.context<R>(), (services) =>
+    define<Input>({
+      ...contract,
+      describe: description,
+      title: () => name,
+      authorise: (input) =>
+        Effect.succeed(
+          asks === undefined
+            ? []
+            : [{ permission: name, patterns: [asks(input)], always: [asks(input)], metadata: { input } }]
+        ),
+      execute: (input, call) =>
+        Effect.provide(handler(input, call), services).pipe(
+          Effect.matchEffect({
+            onFailure: (error) =>
+              Effect.flatMap(encode(failure, error), (encoded) => Effect.fail(asToolError(error, encoded))),
+            onSuccess: (answer) => encode(success, answer)
+          }),
+          Effect.map((answer) => ({
+            title: name,
+            output: typeof answer === "string" ? answer : JSON.stringify(answer),
+            metadata: {}
+          }))
+        )
+    }))
+}
+
 /** Tools that come and go while a project is open, such as those of MCP servers. */
 export interface ToolSource {
   /**
@@ -328,10 +408,22 @@ export interface ToolRegistry {
 
 /** The tools of a project. */
 export class Tools extends Context.Tag("@skein/core/Tool")<Tools, ToolRegistry>() {
+  /** A registry of one tool, which implements a contract. */
+  static layer<Input, Answer, Failure, R>(
+    contract: ToolContract<Input, Answer, Failure>,
+    handler: (input: Input, call: ToolContext) => Effect.Effect<Answer, Failure, R>
+  ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>>
   /** A registry that begins with these tools. */
-  static readonly layer = <R = never>(
-    tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
-  ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>> => Layer.scoped(Tools, Effect.map(tools, makeRegistry))
+  static layer<E = never, R = never>(
+    tools: Effect.Effect<ReadonlyArray<AnyTool>, E, R>
+  ): Layer.Layer<Tools, E, Exclude<R, Scope.Scope>>
+  static layer(
+    tools: Effect.Effect<ReadonlyArray<AnyTool>, unknown, unknown> | ToolContract<unknown, unknown, unknown>,
+    handler: (input: unknown, call: ToolContext) => Effect.Effect<unknown, unknown, unknown> = () => Effect.void
+  ): Layer.Layer<Tools, unknown, unknown> {
+    const made = Effect.isEffect(tools) ? tools : Effect.map(handle(tools, handler), (tool) => [tool])
+    return Layer.scoped(Tools, Effect.map(made, makeRegistry))
+  }
 
   /**
    * A registry over the tools that all projects share, and over those of a source; a project's own tool overrides a shared
