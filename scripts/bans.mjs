@@ -30,7 +30,7 @@ export const bans = [
     uses: ["process.env"],
     why: "is an input that nobody can see or replace",
     fix: "Read effect/Config, or take the value as a parameter",
-    allow: ["packages/tools/src/Environment.ts", "packages/testing/src/Seeds.ts"]
+    allow: ["packages/tools/src/Environment.ts", "packages/testing/src/Seeds.ts", "packages/mcp/src/Mcp.ts"]
   },
   {
     uses: ["setTimeout()", "setInterval()", "setImmediate()", "node:timers", "node:timers/promises"],

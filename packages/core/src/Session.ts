@@ -108,7 +108,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   ) => Effect.Effect<Turn, PromptError>
   /** Runs an agent for a program: see `Task.run`, which has its types. */
   readonly task: (task: ProgramTask) => Effect.Effect<unknown, TaskError>
-  /** The same as a stream: what happens in the turn, and last how it ended. Whoever leaves the stream stops the turn. */
+  /** The same as a stream: what happens in the turn, and last how it ended. A reader who leaves stops the turn. */
   readonly stream: (
     id: SessionID,
     prompt: string | ReadonlyArray<PartInput>,

@@ -5,15 +5,7 @@ import { Session } from "./Session.ts"
 import type { TaskError } from "./TaskError.ts"
 import type { AskOptions, ProgramTask } from "./TaskRequest.ts"
 
-export {
-  TaskDenied,
-  TaskEmpty,
-  type TaskError,
-  TaskFailed,
-  TaskLost,
-  TaskStopped,
-  TaskTimedOut
-} from "./TaskError.ts"
+export { TaskDenied, TaskEmpty, type TaskError, TaskFailed, TaskLost, TaskStopped, TaskTimedOut } from "./TaskError.ts"
 export { type AskOptions, type ProgramTask, TaskRefused } from "./TaskRequest.ts"
 
 /** The answer of a task. */
@@ -40,5 +32,4 @@ interface Ask {
 }
 
 /** Asks an agent: `run` with the agent and the prompt first. */
-export const ask = ((agent: string, prompt: string, options?: AskOptions) =>
-  run({ ...options, agent, prompt })) as Ask
+export const ask = ((agent: string, prompt: string, options?: AskOptions) => run({ ...options, agent, prompt })) as Ask

@@ -317,7 +317,8 @@ export const handle = <Input, Answer, Failure, R>(
   const encode = <A>(schema: Schema.Schema<A, unknown>, value: A) =>
     Effect.mapError(
       Schema.encode(schema)(value),
-      ({ message }) => new ToolError({ kind: "invalid_result", message: `The tool ${name} broke its contract: ${message}` })
+      ({ message }) =>
+        new ToolError({ kind: "invalid_result", message: `The tool ${name} broke its contract: ${message}` })
     )
   return Effect.map(Effect.context<R>(), (services) =>
     define<Input>({
@@ -429,10 +430,10 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, ToolRegistry>(
    * A registry over the tools that all projects share, and over those of a source; a project's own tool overrides a shared
    * one, and both override one of the source.
    */
-  static readonly layerOver = <R = never, R2 = never>(
-    tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>,
-    source: Effect.Effect<ToolSource, never, R2>
-  ): Layer.Layer<Tools, never, SharedTools | Exclude<R | R2, Scope.Scope>> =>
+  static readonly layerOver = <E = never, R = never, E2 = never, R2 = never>(
+    tools: Effect.Effect<ReadonlyArray<AnyTool>, E, R>,
+    source: Effect.Effect<ToolSource, E2, R2>
+  ): Layer.Layer<Tools, E | E2, SharedTools | Exclude<R | R2, Scope.Scope>> =>
     Layer.scoped(
       Tools,
       Effect.gen(function*() {

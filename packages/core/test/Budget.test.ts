@@ -167,7 +167,7 @@ describe("a title", () => {
         yield* TestClock.adjust(1_000)
         const { budget: account, title: name } = yield* sessionOf(id)
         return { tokens: account?.spent.tokens, name, steps: account?.spent.steps }
-      }).pipe(Effect.provide(SkeinTest.layer(script)))
+      }).pipe(Effect.provide(SkeinTest.layer(script, { titles: true })))
     }
     return Effect.gen(function*() {
       expect(yield* untitled({ tokens: 100_000 })).toEqual({ tokens: 13_000, name: "A name", steps: 1 })
@@ -270,9 +270,8 @@ describe("Budget", () => {
     return Effect.gen(function*() {
       const error = yield* Effect.flip(Task.run({ agent: "worker", prompt: "Go", budget: { tokens: 21_000 } }))
       expect(error).toMatchObject({
-        _tag: "TaskFailed",
-        status: "budget_exhausted",
-        reason: "tokens",
+        _tag: "BudgetExhausted",
+        which: "tokens",
         text: "look 1"
       })
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))

@@ -53,6 +53,7 @@ describe("a model that a person names for the tree", () => {
     layer({ ...first, layer: Provider.layerModels([first.model, second.model]) }, {
       agents: [agent("helper", { model: [ref("second")] })],
       rules: "allow",
+      titles: true,
       config: Layer.succeed(Config, { settings: settle(named), origins: {}, projectKeys: new Set(projectKeys) })
     })
   const answered = (projectKeys: ReadonlyArray<string>, options: Partial<SessionOptions>, isTitled = true) => {

@@ -219,7 +219,7 @@ describe("the request for a title", () => {
       yield* Fiber.joinAll(fibers)
       return { title: (yield* session.get(id)).title, purposes: script.requests.map(({ origin }) => origin.purpose) }
     })
-    const made = SkeinTest.layer(script, { config: { limits: { requests } } })
+    const made = SkeinTest.layer(script, { titles: true, config: { limits: { requests } } })
     return Effect.map(Effect.provide(program, made), (found) => ({ ...found, most: script.open.most }))
   }
 

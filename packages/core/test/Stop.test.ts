@@ -169,7 +169,7 @@ describe("a stop", () => {
       expect(script.requests.map((request) => request.origin.purpose)).toContain("title")
       yield* stop(id)
       yield* expectStill(id, script)
-    }).pipe(Effect.provide(SkeinTest.layer(script)))
+    }).pipe(Effect.provide(SkeinTest.layer(script, { titles: true })))
   })
 
   it.effect("withdraws open questions, and publishes that", () => {

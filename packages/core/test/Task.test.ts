@@ -54,7 +54,10 @@ describe("a task of a program", () => {
 
   it.effect.each(["ghost", "nobody"])("does not find hidden or unknown agents: %s", (agent) =>
     Effect.gen(function*() {
-      expect(yield* Effect.flip(Task.run({ agent, prompt: "p" }))).toMatchObject({ _tag: "TaskRefused", reason: "unknown_agent" })
+      expect(yield* Effect.flip(Task.run({ agent, prompt: "p" }))).toMatchObject({
+        _tag: "TaskRefused",
+        reason: "unknown_agent"
+      })
     }).pipe(provide({})))
 
   it.effect("is stopped with all its requests when it loses a race", () => {

@@ -25,10 +25,16 @@ const titled = (title: Scripted.Script, options: SkeinTest.SkeinTestOptions = {}
     const titles = script.requests.filter((request) => request.origin.purpose === "title")
     return { early, title, turn: turn._tag, titles, events, later: (yield* session.get(id)).title }
   })
-  return Effect.provide(Effect.scoped(program), SkeinTest.layer(script, options))
+  return Effect.provide(Effect.scoped(program), SkeinTest.layer(script, { titles: true, ...options }))
 }
 
 describe("the title of a session", () => {
+  it.effect("costs a program no request unless it wants titles", () =>
+    Effect.gen(function*() {
+      const { title, titles } = yield* titled(["never asked"], { titles: false })
+      expect([title, titles]).toEqual(["Where is the CLI entry?", []])
+    }))
+
   it.effect("is the first line of the first prompt until a model has written one, once", () =>
     Effect.gen(function*() {
       const { early, later, title, titles } = yield* titled([{ text: "\"CLI entry point\"\n", delay: { first: 10 } }])

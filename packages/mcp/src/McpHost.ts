@@ -6,6 +6,8 @@ import type { Readable, Writable } from "node:stream"
 
 /** A program that runs. */
 export interface Launched {
+  /** Its process, where there is one. */
+  readonly pid?: number | undefined
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable

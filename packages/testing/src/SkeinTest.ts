@@ -43,6 +43,8 @@ export interface SkeinTestOptions {
   readonly commands?: CommandSource
   /** Instructions for all agents; none by default. */
   readonly instructions?: Layer.Layer<Instructions>
+  /** Whether the model makes titles; by default not. */
+  readonly titles?: boolean
   /** Durable storage; in memory by default. */
   readonly storage?: Layer.Layer<SessionStorage>
   /** The identity of this stack for others on the same storage. */
@@ -70,6 +72,7 @@ export const layer = (
       ...(options.home === undefined ? {} : { home: options.home })
     },
     config: options.config ?? {},
+    titles: options.titles ?? false,
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
     ...(options.storage === undefined ? {} : { storage: options.storage }),
     ...(options.commands === undefined ? {} : { commands: options.commands }),

@@ -281,6 +281,7 @@ const processOptions = Effect.fnUntraced(function*(
     storage: Layer.effect(SessionStorage, SessionStorage),
     spill: Layer.succeed(Spill, yield* Spill),
     owner,
+    titles: true,
     permission: { asks, home, real: realPath }
   }
 })

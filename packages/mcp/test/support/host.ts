@@ -1,11 +1,10 @@
 /** A machine for MCP servers in tests: programs are started plainly, and counted. */
 import { Question } from "@skein/core/Question"
-import type { Launched, McpHost } from "@skein/mcp/McpHost"
+import * as Mcp from "@skein/mcp/Mcp"
+import type { McpHost } from "@skein/mcp/McpHost"
 import { McpServers, type ProjectServers } from "@skein/mcp/McpServers"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 
@@ -26,53 +25,21 @@ export interface TestHost {
 export const testHost = (more: Partial<McpHost> = {}): TestHost => {
   const pids: Array<number> = []
   const kept = new Map<string, string>()
-  const launch: McpHost["launch"] = ({ command: [program, ...words], directory, environment }) =>
-    Effect.acquireRelease(
-      Effect.map(Deferred.make<string>(), (ended) => {
-        const child = spawn(program, words, {
-          cwd: directory,
-          env: { PATH: process.env["PATH"], ...environment },
-          stdio: ["pipe", "pipe", "pipe"]
-        })
-        if (child.pid !== undefined) pids.push(child.pid)
-        child.stdin.on("error", () => {})
-        child.once("error", (error) => Deferred.unsafeDone(ended, Effect.succeed(error.message)))
-        child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed(`exit code ${code ?? signal}`)))
-        const launched: Launched = {
-          stdin: child.stdin,
-          stdout: child.stdout,
-          stderr: child.stderr,
-          ended: Deferred.await(ended)
-        }
-        return { child, launched }
-      }),
-      ({ child, launched }) =>
-        Effect.suspend(() => {
-          child.kill("SIGKILL")
-          return launched.ended
-        })
-    ).pipe(Effect.map(({ launched }) => launched))
-  return {
-    host: {
-      version: "0.0.0",
-      variables: {},
-      readText: (path) => Effect.fail({ message: `${path} is not there` }),
-      hide: () => {},
-      redact: (text) => text,
-      fetch: globalThis.fetch,
-      fetchPublic: (url) => Promise.reject(new Error(`${String(url)} is not open to everybody`)),
-      credentials: {
-        read: (url) => Effect.sync(() => kept.get(url)),
-        write: (url, text) => Effect.sync(() => void kept.set(url, text)),
-        remove: (url) => Effect.sync(() => void kept.delete(url))
-      },
-      remember: () => () => undefined,
-      launch,
-      ...more
+  const machine = Mcp.host({
+    version: "0.0.0",
+    variables: {},
+    readText: (path) => Effect.fail({ message: `${path} is not there` }),
+    fetchPublic: (url) => Promise.reject(new Error(`${String(url)} is not open to everybody`)),
+    credentials: {
+      read: (url) => Effect.sync(() => kept.get(url)),
+      write: (url, text) => Effect.sync(() => void kept.set(url, text)),
+      remove: (url) => Effect.sync(() => void kept.delete(url))
     },
-    pids: () => pids,
-    kept
-  }
+    ...more
+  })
+  const launch: McpHost["launch"] = (options) =>
+    Effect.tap(machine.launch(options), ({ pid }) => pid === undefined ? undefined : pids.push(pid))
+  return { host: { ...machine, launch }, pids: () => pids, kept }
 }
 
 /** The tools of these servers, on such a machine, where Skein cannot ask anyone. */

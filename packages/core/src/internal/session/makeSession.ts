@@ -28,6 +28,8 @@ import { Provider } from "../../Provider.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { logUnstored } from "../../StorageError.ts"
 import { type Following, type Newest, pageOfMessages } from "../../StorageFilter.ts"
+import type { ProgramTask } from "../../TaskRequest.ts"
+import type { Tasks } from "../../Tasks.ts"
 import {
   type ChildOptions,
   type ForkOptions,
@@ -37,8 +39,6 @@ import {
   type SessionOptions,
   type Turn
 } from "../../Turn.ts"
-import type { ProgramTask } from "../../TaskRequest.ts"
-import type { Tasks } from "../../Tasks.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import type { Keyed } from "../../Write.ts"
 import { checkBudget } from "../budget/BudgetNode.ts"

@@ -87,11 +87,19 @@ const factsOf = Effect.fnUntraced(function*(taskID: SessionID) {
 const errorOfRoot = Effect.fnUntraced(
   function*(task: ProgramTask, taskID: SessionID, end: Exclude<End, { status: "completed" }>) {
     const facts = yield* factsOf(taskID)
-    return yield* errorOf(task.agent, { ...end, taskID, usage: facts.usage, text: ("text" in end && end.text) || facts.text })
+    return yield* errorOf(task.agent, {
+      ...end,
+      taskID,
+      usage: facts.usage,
+      text: ("text" in end && end.text) || facts.text
+    })
   },
-  // Whoever removed the session has ended the task.
-  Effect.catchTag("SessionNotFound", ({ id, message }) =>
-    new StorageError({ operation: "read", reason: "gone", message: `${message} It was the task ${id}.` }))
+  // The session was removed, which ended the task.
+  Effect.catchTag(
+    "SessionNotFound",
+    ({ id, message }) =>
+      new StorageError({ operation: "read", reason: "gone", message: `${message} It was the task ${id}.` })
+  )
 )
 
 /** Runs it until it and everything below it have ended; interruption stops all of it. */

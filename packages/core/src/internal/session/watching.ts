@@ -17,10 +17,10 @@ const most = 4_096
 /** How long nothing comes before the log is read for what other processes have stored. */
 const pause = "1 second"
 
-/** The events of the bus from now on. Agents wait for a reader who lags far behind. */
+/** The events of the bus from now on. Agents wait for a reader who lags far behind; what they do not wait with may be lost. */
 const heard = Effect.fnUntraced(function*<A>(filter: BusFilter) {
   const bus = yield* Bus
-  const queue = yield* Effect.acquireRelease(Queue.unbounded<Event | A>(), Queue.shutdown)
+  const queue = yield* Effect.acquireRelease(Queue.sliding<Event | A>(2 * most), Queue.shutdown)
   const room = yield* Effect.acquireRelease(Effect.makeLatch(true), (latch) => latch.open)
   const isFull = () => Option.getOrElse(queue.unsafeSize(), () => 0) >= most
   yield* bus.listen(filter, (event) => {
@@ -34,9 +34,13 @@ const heard = Effect.fnUntraced(function*<A>(filter: BusFilter) {
 export const turnEvents = (rootID: SessionID, prompt: Effect.Effect<Turn, PromptError>) =>
   Stream.unwrapScoped(Effect.gen(function*() {
     const { queue, relieve } = yield* heard<Effect.Effect<TurnEvent, PromptError>>({ rootID })
-    // Whoever leaves the stream stops the turn.
-    yield* Effect.forkScoped(Effect.flatMap(Effect.exit(prompt), (exit) =>
-      queue.offer(Effect.map(exit, (turn) => ({ type: "turn.ended", turn })))))
+    // A reader who leaves stops the turn.
+    yield* Effect.forkScoped(
+      Effect.flatMap(
+        Effect.exit(prompt),
+        (exit) => queue.offer(Effect.map(exit, (turn) => ({ type: "turn.ended", turn })))
+      )
+    )
     return Stream.fromQueue(queue).pipe(
       Stream.tap(() => relieve),
       Stream.mapEffect((item) => Effect.isEffect(item) ? item : Effect.succeed<TurnEvent>(item)),
@@ -46,12 +50,15 @@ export const turnEvents = (rootID: SessionID, prompt: Effect.Effect<Turn, Prompt
 
 /** The stored events of a tree after a place, page by page until there are no more. */
 const stored = (rootID: SessionID, from: number) =>
-  Stream.paginateChunkEffect(from, (after) =>
-    Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.events({ rootID, after, limit: 500 })), (rows) => {
-      const last = rows.at(-1)
-      const events = rows.map(({ event, seq }): Event => ({ ...event, seq }))
-      return [Chunk.fromIterable(events), last === undefined ? Option.none() : Option.some(last.seq)] as const
-    }))
+  Stream.paginateChunkEffect(
+    from,
+    (after) =>
+      Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.events({ rootID, after, limit: 500 })), (rows) => {
+        const last = rows.at(-1)
+        const events = rows.map(({ event, seq }): Event => ({ ...event, seq }))
+        return [Chunk.fromIterable(events), last === undefined ? Option.none() : Option.some(last.seq)] as const
+      })
+  )
 
 /**
  * All events of the tree of a session: what is stored after `after`, then what happens, without a gap. Events that are not

@@ -2,6 +2,7 @@
 import type { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -106,6 +107,9 @@ export const summarized = (live: Live): Effect.Effect<void> =>
     return Effect.flatMap(Fiber.await(renewal), () => live.summary.renewal === renewal ? Effect.void : summarized(live))
   })
 
+/** Whether a model is asked for the titles of sessions. Only where the program wants that: it costs a request. */
+export class Titles extends Context.Reference<Titles>()("@skein/core/Titles", { defaultValue: () => false }) {}
+
 /** The longest title, in characters. */
 const longestTitle = 80
 
@@ -124,6 +128,7 @@ export const firstWords = (text: string): string => {
  */
 export const makeTitle = Effect.fn("Session.title")(
   function*(live: Live, text: string) {
+    if (!(yield* Titles)) return
     yield* live.connected.await
     const journal = yield* Journal
     const title = yield* askHidden(live, { purpose: "title", text: text.slice(0, 4_000), urgent: false })
