@@ -114,7 +114,7 @@ const responseOf = (tool: string, { input, output }: HookPayload<"PostToolUse">,
 /** A call that may change or was changed, as its hooks see it. */
 type CallPayload = HookPayload<"PreToolUse"> | HookPayload<"PermissionRequest"> | HookPayload<"PostToolUse">
 
-/** What hooks are told, once for each call. Their matchers are compared with these names; without any, all of them run. */
+/** What hooks get, once for each call. Their matchers are compared with these names; without any, all of them run. */
 interface About {
   readonly names: ReadonlyArray<string>
   readonly told: (name: string | undefined) => object
