@@ -137,23 +137,18 @@ const makeAbsolute = (path: Path.Path, home: string | undefined) => {
   }
 }
 
-/** Records whether a file inside has other names. */
-const named = (target: Target): Effect.Effect<Target> =>
-  target.place === "inside"
-    ? Effect.map(hasOtherNames(target.real), (linked) => linked ? { ...target, linked } : target)
-    : Effect.succeed(target)
-
 /**
  * Makes the protection of files that cannot be found by name: Skein's own, and those that the user's programs rely on.
  */
-const makeGuarded = (
+const makeGuarded = Effect.fnUntraced(function*(
   { environment = {}, home, own = [], settings }: OwnFiles & { readonly home?: string | undefined },
   { credentials }: Hidden,
   realPath: (at: string) => Effect.Effect<string, ToolError>,
   within: (directory: string, at: string) => boolean
-) => {
+) {
   const resolved = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
-  const find = Effect.gen(function*() {
+  // Found at first use, so that the program starts without it.
+  const finding = yield* Effect.cached(Effect.gen(function*() {
     const all = yield* Effect.forEach(own, resolved)
     const realHome = home === undefined ? undefined : yield* resolved(home)
     const config = settings === undefined ? undefined : yield* resolved(settings)
@@ -164,11 +159,11 @@ const makeGuarded = (
       config !== undefined && within(config, real) && !within(config, directory)
       && !isForModels(real.slice(config.length + 1))
     return { isOurs, isPersonal }
-  })
-  // Found at first use, so that the program starts without it. `Effect.cached` would take more for each use than for the first.
-  let known: Effect.Effect.Success<typeof find> | undefined
+  }))
+  // To read what is cached takes Effect some twenty operations.
+  let known: Effect.Effect.Success<typeof finding> | undefined
   const ours = Effect.suspend(() =>
-    known === undefined ? Effect.tap(find, (found) => Effect.sync(() => known = found)) : Effect.succeed(known)
+    known === undefined ? Effect.tap(finding, (found) => Effect.sync(() => known = found)) : Effect.succeed(known)
   )
   const gitNames = makeGitNames(environment)
   /** `tree` is that of an isolated task, or the workspace, in which the target lies. */
@@ -186,7 +181,7 @@ const makeGuarded = (
           ...(credential ? { credential } : {})
         }
       })
-}
+})
 
 /** Whether a file of the user's config is there to be read by models: texts, and what skills, agents and commands need. */
 const isForModels = (path: string): boolean => /^(?:skills?|agents?|commands?)(?:[/\\]|$)|\.md$/i.test(path)
@@ -207,12 +202,17 @@ const makeHidden = (options: OwnFiles & { readonly home?: string | undefined }):
 
 /** Keeps files from calls that none may see: by the path where they are, and by that of a link to them. */
 const makeSecrets = (own: OwnFiles, { credentials, secrets }: Hidden, path: Path.Path) => {
-  /** Refuses what is secret. Returns the tree of an isolated task, or the workspace, in which the target lies. */
+  /**
+   * Refuses what is secret. Returns the tree of an isolated task, or the workspace, in which the target lies, and whether
+   * it is a file with other names.
+   */
   const refuseSecret = ({ place, real }: Target, given: string, lexical: string) => {
-    if (place === "spill") return Effect.succeed(undefined)
+    if (place === "spill") return Effect.succeed({ tree: undefined, linked: false })
     const link = lexical === real ? real : path.join(realOf(path.dirname(lexical)), path.basename(lexical))
-    const { secret, tree } = secrets.look(real)
-    return isOfProcess(real) || secret || (link !== real && secrets.has(link)) ? refuseOwn(given) : Effect.succeed(tree)
+    const { linked, secret, tree } = secrets.look(real)
+    return isOfProcess(real) || secret || (link !== real && secrets.has(link))
+      ? refuseOwn(given)
+      : Effect.succeed({ tree, linked })
   }
   const hiddenIn = (real: string) => {
     const personal = own.settings === undefined ? [] : [realOf(own.settings)].filter((each) => !isIn(real, each))
@@ -272,7 +272,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
 
         const hidden = makeHidden(options)
-        const protect = makeGuarded(options, hidden, realPath, within)
+        const protect = yield* makeGuarded(options, hidden, realPath, within)
         const { hides, holds, refuseSecret } = makeSecrets(options, hidden, path)
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
@@ -285,7 +285,8 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
                 ? Effect.succeed(inside(directory, real, lexical, caller))
                 : outside(real, lexical, caller)).pipe(
                   Effect.flatMap((target) =>
-                    Effect.flatMap(refuseSecret(target, given, lexical), (tree) => protect(target, directory, tree))
+                    Effect.flatMap(refuseSecret(target, given, lexical), ({ linked, tree }) =>
+                      protect(linked && target.place === "inside" ? { ...target, linked } : target, directory, tree))
                   )
                 )
             )
@@ -309,14 +310,13 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const follow = (given: string, caller: ToolCaller) =>
           Effect.flatMap(
             absolute(given, caller),
-            (lexical) => Effect.map(realPath(lexical), (real) => ({ lexical, real }))
+            (lexical) =>
+              Effect.map(realPath(lexical), (real) => ({ lexical, real }))
           )
 
         const decide = (given: string, caller: ToolCaller) =>
-          follow(given, caller).pipe(
-            Effect.flatMap(({ lexical, real }) => locate(given, lexical, real, caller)),
-            Effect.flatMap(named)
-          )
+          Effect.flatMap(follow(given, caller), ({ lexical, real }) =>
+            locate(given, lexical, real, caller))
 
         const confirm = (decided: Target, given: string, caller: ToolCaller) =>
           Effect.flatMap(follow(given, caller), ({ lexical, real }) =>

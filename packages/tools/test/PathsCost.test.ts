@@ -42,13 +42,15 @@ const counting = Effect.acquireRelease(
     })
 )
 
+const temporary = Effect.acquireRelease(
+  Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(tmpdir(), "skein-paths-")))),
+  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true }))
+)
+
 /** The calls for a path that is decided and confirmed, when another path in its directory has been decided before. */
 const callsFor = (programs: number) =>
   Effect.gen(function*() {
-    const top = yield* Effect.acquireRelease(
-      Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(tmpdir(), "skein-paths-")))),
-      (made) => Effect.sync(() => fs.rmSync(made, { recursive: true }))
-    )
+    const top = yield* temporary
     const [home, project, register] = ["home", "home/project/src", "home/state/places"]
       .map((each) => path.join(top, each)) as [string, string, string]
     fs.mkdirSync(project, { recursive: true })
@@ -80,4 +82,21 @@ it.live("decides where a path leads with few calls of the file system, however m
     expect(alone).toBeGreaterThan(2)
     expect(alone).toBeLessThanOrEqual(14)
     expect(yield* callsFor(10)).toBe(alone)
+  }))
+
+it.scopedLive("resolves the files that only a person lets calls change once, also for calls at the same time", () =>
+  Effect.gen(function*() {
+    const top = yield* temporary
+    fs.writeFileSync(path.join(top, "a.ts"), "")
+    const own = Array.from({ length: 100 }, (_, at) => path.join(top, `own-${at}`))
+    for (const each of own) fs.writeFileSync(each, "")
+    const layer = Paths.layer({ own, environment: {} }).pipe(
+      Layer.provide(SpillFiles.layer(path.join(top, "data"))),
+      Layer.provide(NodeContext.layer)
+    )
+    const { decide } = yield* Effect.provide(Paths, layer)
+    const caller = { directory: top, sessionID: "ses_1" } as unknown as ToolCaller
+    const { counted } = yield* counting
+    yield* Effect.all(Array.from({ length: 20 }, () => decide("a.ts", caller)), { concurrency: "unbounded" })
+    expect(counted.calls).toBeLessThan(2 * own.length + 20 * 14)
   }))

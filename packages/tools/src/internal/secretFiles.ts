@@ -127,8 +127,11 @@ export interface SecretFiles {
   readonly has: (real: string) => boolean
   /** Whether a path is a second name of a secret file. */
   readonly isAlias: (real: string) => boolean
-  /** Whether a path is secret, and otherwise the tree of an isolated task, or the workspace, in which it lies. */
-  readonly look: (real: string) => { readonly secret: boolean; readonly tree?: string }
+  /**
+   * Whether a path is secret, and otherwise the tree of an isolated task, or the workspace, in which it lies; and whether it
+   * is a file with other names.
+   */
+  readonly look: (real: string) => { readonly secret: boolean; readonly tree?: string; readonly linked: boolean }
   /** The known secret files and directories. */
   readonly places: () => ReadonlyArray<string>
   /**
@@ -296,9 +299,12 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
 
   const look = (real: string) => {
     const stat = statOf(real)
+    const linked = stat.hasOtherNames
     const found = find(real, stat)
-    if (found === undefined) return { secret: isOwnForm(real) || isAlias(real, stat) }
-    return found.is === "tree" ? { secret: false, tree: found.tree } : { secret: found.is === "secret" }
+    if (found === undefined) return { secret: isOwnForm(real) || isAlias(real, stat), linked }
+    return found.is === "tree"
+      ? { secret: false, tree: found.tree, linked }
+      : { secret: found.is === "secret", linked }
   }
 
   const around = (place: string, directory: string, opened: ReadonlyArray<string>): ReadonlyArray<string> =>

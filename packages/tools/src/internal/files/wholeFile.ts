@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as NodeFs from "node:fs"
+import { attempt } from "../disk.ts"
 
 type Failure = NodeJS.ErrnoException
 
@@ -38,18 +39,12 @@ const close = (handle: number): Effect.Effect<void> =>
 
 const handleName = (handle: number): string => `/proc/self/fd/${handle}`
 
-/** Fails unless the open file is the one at this real path. */
-const checkHandle = (handle: number, real: string, done: (error: Failure | null) => void): void => {
-  if (!hasHandles) done(null)
-  else NodeFs.readlink(handleName(handle), (error, found) => done(error ?? (found === real ? null : moved)))
-}
+/** Whether the open file is the one at this real path. The kernel knows that without the disk. */
+const isAt = (handle: number, real: string): boolean =>
+  !hasHandles || attempt(() => NodeFs.readlinkSync(handleName(handle)), undefined) === real
 
 const checked = (real: string, handle: Effect.Effect<number, Failure>): Effect.Effect<number, Failure> =>
-  Effect.tap(handle, (open) =>
-    Effect.onError(
-      call<void>((done) => checkHandle(open, real, (error) => done(error, undefined))),
-      () => close(open)
-    ))
+  Effect.tap(handle, (open) => isAt(open, real) ? Effect.void : Effect.zipRight(close(open), Effect.fail(moved)))
 
 /** Opens a directory. With `make`, creates missing ones below the deepest existing one. */
 const opened = (real: string, make: boolean): Effect.Effect<number, Failure> =>
@@ -152,9 +147,7 @@ export const wholeFile = (
           else if (stats.size > maximum) end(Effect.succeed({ type: "large", size: stats.size, names: stats.nlink }))
           else read(Buffer.allocUnsafeSlow(stats.size === 0 ? piece : stats.size), 0, stats.size, stats)
         })
-      checkHandle(file, real, (error) => {
-        if (error === null) look()
-        else end(Effect.fail(error))
-      })
+      if (isAt(file, real)) look()
+      else end(Effect.fail(moved))
     })
   })
