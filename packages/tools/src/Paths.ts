@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as NodeFs from "node:fs"
+import { delimiter, isAbsolute } from "node:path"
 import { type CredentialFiles, makeCredentialFiles } from "./internal/credentialFiles.ts"
 import { isBelow, isIn, realOf } from "./internal/disk.ts"
 import { makeGitNames } from "./internal/git/gitNames.ts"
@@ -152,8 +153,13 @@ const makeGuarded = Effect.fnUntraced(function*(
     const all = yield* Effect.forEach(own, resolved)
     const realHome = home === undefined ? undefined : yield* resolved(home)
     const config = settings === undefined ? undefined : yield* resolved(settings)
+    const programs = yield* Effect.forEach(
+      (environment["PATH"] ?? "").split(delimiter).filter((each) => isAbsolute(each)),
+      resolved
+    )
     const isOurs = (real: string, directory: string) =>
       all.some((each) => within(each, real) && !within(each, directory))
+      || programs.some((each) => within(each, real) && !within(directory, each))
       || (realHome !== undefined && isProtectedInHome(real, directory, realHome))
     const isPersonal = (real: string, directory: string) =>
       config !== undefined && within(config, real) && !within(config, directory)

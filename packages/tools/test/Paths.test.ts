@@ -218,6 +218,19 @@ describe("paths", () => {
         "AGENTS.md",
         ".claude/agents/x.md",
         ".opencode/agent/x.md",
+        ...[".hg/hgrc", ".jj/repo/config.toml", ".sl/config", ".githooks/pre-commit", "prek.toml", "hk.pkl"],
+        ...[".opencode.json", "crush.json", "mcp.json", ".qwen/settings.json", ".trae/rules/x", ".clinerules/x.md"],
+        ...["QWEN.md", "WARP.md", "AGENT.md", ".github/prompts/x.md"],
+        ...[
+          ".devcontainer.json",
+          ".dir-locals-2.el",
+          "x.code-workspace",
+          ".run/x.run.xml",
+          ".vim/x",
+          ".ycm_extra_conf.py"
+        ],
+        ...[".mise/config.toml", ".config/mise/config.toml", ".config/mise.toml", "mise/config.toml", "mise.ci.toml"],
+        ...[".mvn/jvm.config", "rust-toolchain.toml", "bunfig.toml", ".pnpmfile.cjs", ".tool-versions", ".iex.exs"],
         ...places
       ]
       for (const name of names) {
@@ -242,6 +255,12 @@ describe("paths", () => {
           ".gitattributes",
           "Makefile",
           "lefthook.md",
+          "src/hk.ts",
+          ".hg/store/x",
+          ".jj/repo/store/x",
+          "repo/config.toml",
+          "docs/mise.md",
+          "src/mise/config.ts",
           "src/cargo/config.toml"
         ]
       ) {

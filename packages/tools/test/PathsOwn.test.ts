@@ -31,7 +31,8 @@ describe("a tool that changes a file asks each time", () => {
       const { data, home, top } = yield* world
       const project = path.join(home, "project")
       const own = [data, path.join(project, "mine.db"), path.join(project, "mine.db-wal")]
-      const layer = Paths.layer({ home, own, dataDirectory: data }).pipe(
+      const environment = { PATH: [path.join(top, "tools"), path.join(project, "scripts"), "bin"].join(":") }
+      const layer = Paths.layer({ home, own, dataDirectory: data, environment }).pipe(
         Layer.provide(SpillFiles.layer(data)),
         Layer.provide(NodeContext.layer)
       )
@@ -56,6 +57,18 @@ describe("a tool that changes a file asks each time", () => {
           [project, "~/.ssh/authorized_keys", true],
           [project, "../.npmrc", true],
           [project, "../notes.txt", false],
+          [project, "~/.tmux.conf", true],
+          [project, "~/.oh-my-zsh/custom/x.zsh", true],
+          [project, "~/bin/git", true],
+          [project, "~/node_modules/x/index.js", true],
+          [project, "~/other/bin/x", false],
+          // Directories on the PATH, except those of the project.
+          [project, "../../tools/git", true],
+          [project, "../../tools/more/x", true],
+          [project, "../../tools2/x", false],
+          [project, "scripts/x", false],
+          [project, "bin/x", false],
+          [top, "tools/x", false],
           [project, ".npmrc", true],
           [project, "mine.db", true],
           [project, "mine.db-wal", true],
