@@ -41,12 +41,16 @@ const maximumLinks = 40
  * its target, because writing through it would create that.
  */
 export const makeRealPath = (fs: FileSystem.FileSystem, path: Path.Path) => {
-  const follow = (at: string, links: number): Effect.Effect<string, ToolError> =>
+  const follow = (
+    at: string,
+    links: number,
+    ifMissing: Effect.Effect<void, ToolError> = Effect.void
+  ): Effect.Effect<string, ToolError> =>
     Effect.catchAll(systemRealPath(at), (error) => {
       switch (error.code) {
         case "ENOENT":
         case "ENOTDIR":
-          return missing(at, links)
+          return Effect.zipRight(ifMissing, missing(at, links))
         case "ELOOP":
           return refuse("bad_path", `${at} is a link that leads back to itself. Give a path that ends somewhere.`)
         case "ENAMETOOLONG":
@@ -74,8 +78,19 @@ export const makeRealPath = (fs: FileSystem.FileSystem, path: Path.Path) => {
     })
   }
 
-  return (at: string): Effect.Effect<string, ToolError> => follow(at, 0)
+  return (at: string, ifMissing?: Effect.Effect<void, ToolError>): Effect.Effect<string, ToolError> =>
+    follow(at, 0, ifMissing)
 }
+
+/** Fails if a session works in a directory that was removed. To make a file there would bring it back. */
+const stillThere = ({ directory }: ToolCaller): Effect.Effect<void, ToolError> =>
+  Effect.catchAll(Effect.asVoid(systemRealPath(directory)), ({ code }) =>
+    code === "ENOENT"
+      ? refuse(
+        "not_found",
+        `The working directory ${directory} is not there any more. Nothing can be read or made in it: end, and tell the user.`
+      )
+      : Effect.void)
 
 /** Where a path leads. */
 export interface Target {
@@ -317,7 +332,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
           Effect.flatMap(
             absolute(given, caller),
             (lexical) =>
-              Effect.map(realPath(lexical), (real) => ({ lexical, real }))
+              Effect.map(realPath(lexical, stillThere(caller)), (real) => ({ lexical, real }))
           )
 
         const decide = (given: string, caller: ToolCaller) =>

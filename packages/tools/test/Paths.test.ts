@@ -300,15 +300,41 @@ describe("paths", () => {
       )
     }).pipe(Effect.provide(Workspace.layer)))
 
-  it.effect("that go round in circles, or whose directory is gone, are refused in words", () =>
+  it.effect.each<[string, object]>([
+    ["read", { filePath: "src/a.ts" }],
+    ["read", { filePath: "." }],
+    ["write", { filePath: "new.txt", content: "x" }],
+    ["write", { filePath: "src/new.txt", content: "x" }],
+    ["edit", { filePath: "src/a.ts", oldString: "a", newString: "b" }],
+    ["patch", { patchText: "*** Begin Patch\n*** Add File: b.txt\n+x\n*** End Patch" }],
+    ["glob", { pattern: "*.ts" }],
+    ["glob", { pattern: "*.ts", path: "src" }],
+    ["grep", { pattern: "a" }],
+    ["list", {}],
+    ["bash", { command: "pwd" }]
+  ])(
+    "in a working directory that was removed are refused, and do not bring it back: %s %o",
+    ([name, input]) =>
+      Effect.gen(function*() {
+        const { call, repo, write } = yield* Workspace
+        write("src/a.ts", "a\n")
+        yield* call("read", { filePath: "src/a.ts" })
+        // Between the permission and the effect, and before both.
+        const removed = Effect.sync(() => fs.rmSync(repo, { recursive: true, force: true }))
+        const gone = new RegExp(`directory ${repo} is (?:gone|not there any more)`)
+        const calls = [call(name, input, { confirm: Effect.as(removed, Number.POSITIVE_INFINITY) }), call(name, input)]
+        for (const each of name === "bash" ? calls : [Effect.zipRight(removed, calls[0]!), calls[1]!]) {
+          expect((yield* Effect.flip(each)).message).toMatch(gone)
+          expect(fs.existsSync(repo)).toBe(false)
+        }
+      }).pipe(Effect.provide(Workspace.layer))
+  )
+
+  it.effect("that go round in circles are refused in words", () =>
     Effect.gen(function*() {
-      const { asks, at, call, repo } = yield* Workspace
+      const { asks, at } = yield* Workspace
       fs.symlinkSync("b", at("a"))
       fs.symlinkSync("a", at("b"))
       expect((yield* Effect.flip(asks("read", { filePath: "a" }))).message).toContain("leads back to itself")
-      fs.rmSync(repo, { recursive: true })
-      expect((yield* Effect.flip(call("read", { filePath: "x" }))).kind).toBe("not_found")
-      expect((yield* Effect.flip(call("glob", { pattern: "*" }))).message).toContain("does not exist")
-      expect((yield* Effect.flip(call("bash", { command: "true" }))).message).toContain(`the directory ${repo} is gone`)
     }).pipe(Effect.provide(Workspace.layer)))
 })

@@ -99,6 +99,13 @@ describe.skipIf(!works)("a command in a sandbox (needs bubblewrap)", () => {
       expect(fs.readdirSync(path.join(top, "data", "processes"))).toEqual([])
     }))
 
+  it.scopedLive("is refused in words where its directory was removed", () =>
+    Effect.gen(function*() {
+      const { repo, run } = yield* place
+      fs.rmSync(repo, { recursive: true })
+      expect((yield* Effect.flip(run("true"))).message).toContain(`the directory ${repo} is gone`)
+    }))
+
   it.scopedLive("ends with its shell, whatever it has left, and its output is bounded", () =>
     Effect.gen(function*() {
       const { run, spilled } = yield* place
