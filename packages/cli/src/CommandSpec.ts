@@ -69,7 +69,7 @@ export interface CommandError {
 export type ProgramServices = DataDirs | FileSystem.FileSystem | Path.Path | Stdio | Stop
 
 /** Does what a command is for. Gives its exit code, or nothing for 0; or fails with what was wrong. */
-export type Run<F extends Flags> = (input: Input<F>) => Effect.Effect<number | void, CommandError, ProgramServices>
+type Run<F extends Flags> = (input: Input<F>) => Effect.Effect<number | void, CommandError, ProgramServices>
 
 /** The name of a command, and what it does in a line. */
 interface Named {

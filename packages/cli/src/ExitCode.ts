@@ -1,4 +1,5 @@
 /** Decides what the program's exit code means. */
+import * as Schema from "effect/Schema"
 
 /** What each exit code means. A signal's code is its number plus 128. */
 export const ExitCode = {
@@ -24,3 +25,6 @@ export type SignalName = keyof typeof signals
 
 /** The exit code of a program that a signal ended. */
 export const exitCodeOf = (signal: SignalName): number => 128 + signals[signal]
+
+/** The command line, or something that it names, is not valid. The message says how to fix it. */
+export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", { message: Schema.String }) {}

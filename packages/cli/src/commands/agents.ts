@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { join } from "node:path"
 import { command, group } from "../CommandSpec.ts"
+import { UsageError } from "../ExitCode.ts"
 import { settle, type Settled, settleIn } from "../internal/app.ts"
 import { directoryFlags, formatFlags, listingFlags } from "../internal/flags.ts"
 import { directoryOf, projectOf } from "../internal/place.ts"
@@ -20,7 +21,6 @@ import { printList, printResult, remark, warn } from "../internal/print.ts"
 import { fallback, providers } from "../internal/providers.ts"
 import { hideConfigured } from "../internal/Redaction.ts"
 import { readModel } from "../internal/run/choices.ts"
-import { UsageError } from "../UsageError.ts"
 
 /** Lists the agents. Hidden ones appear only in JSON. Agents whose files cannot be used are named on standard error. */
 const list = command({

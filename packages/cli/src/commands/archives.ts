@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { resolve } from "node:path"
 import { command } from "../CommandSpec.ts"
-import { ExitCode } from "../ExitCode.ts"
+import { ExitCode, UsageError } from "../ExitCode.ts"
 import { readableStorage, storage } from "../internal/app.ts"
 import { warnUnreadable } from "../internal/attach/database.ts"
 import { fileReason, newFile } from "../internal/fileReason.ts"
@@ -20,7 +20,6 @@ import { sessionOf } from "../internal/ids.ts"
 import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../internal/place.ts"
 import { tell, warn } from "../internal/print.ts"
 import { Stdio, type Streams } from "../Stdio.ts"
-import { UsageError } from "../UsageError.ts"
 
 const numberOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
 

@@ -12,13 +12,13 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { command, group } from "../CommandSpec.ts"
+import { UsageError } from "../ExitCode.ts"
 import { withBackend } from "../internal/attach/database.ts"
 import { listingFlags, placeFlags } from "../internal/flags.ts"
 import { among, sessionOn } from "../internal/ids.ts"
 import { formatTime, printJson, tell } from "../internal/print.ts"
 import { holderText, howToResume } from "../internal/where.ts"
 import { Stdio, type Streams } from "../Stdio.ts"
-import { UsageError } from "../UsageError.ts"
 
 /** How many lines of a question are shown on a terminal without `--full`. */
 const mostLines = 40

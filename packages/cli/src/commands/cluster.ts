@@ -7,12 +7,11 @@ import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { command, group } from "../CommandSpec.ts"
-import { ExitCode } from "../ExitCode.ts"
+import { ExitCode, UsageError } from "../ExitCode.ts"
 import { type AttachFlags, findServer } from "../internal/attach/attach.ts"
 import { databaseFlags, listingFlags } from "../internal/flags.ts"
 import { printList, printResult } from "../internal/print.ts"
 import { Stdio } from "../Stdio.ts"
-import { UsageError } from "../UsageError.ts"
 
 type Runner = Cluster["runners"][number]
 

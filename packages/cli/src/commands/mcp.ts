@@ -5,12 +5,12 @@ import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { command, group, type Input } from "../CommandSpec.ts"
+import { UsageError } from "../ExitCode.ts"
 import { directoryFlags, formatFlags, listingFlags, placeFlags } from "../internal/flags.ts"
 import { configured } from "../internal/mcpCommands/configured.ts"
 import { directoryOf, projectOf } from "../internal/place.ts"
 import { printList, remark, warn } from "../internal/print.ts"
 import { Stdio } from "../Stdio.ts"
-import { UsageError } from "../UsageError.ts"
 
 const reach = () => import("../internal/mcpCommands/reach.ts")
 

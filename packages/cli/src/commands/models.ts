@@ -16,13 +16,13 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { dirname } from "node:path"
 import { command, group } from "../CommandSpec.ts"
+import { UsageError } from "../ExitCode.ts"
 import { settleIn } from "../internal/app.ts"
 import { fileReason } from "../internal/fileReason.ts"
 import { directoryFlags, listingFlags } from "../internal/flags.ts"
 import { printList, remark } from "../internal/print.ts"
 import { catalogueFile, providers } from "../internal/providers.ts"
 import { Stdio } from "../Stdio.ts"
-import { UsageError } from "../UsageError.ts"
 
 /** Lists the known models, and whether there is a key for each; also those of servers that run on this machine. */
 const list = command({

@@ -6,13 +6,13 @@ import { formatRef } from "@skein/domain/Model"
 import { escapeLine, escapeText } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import { command, commandBody, group } from "../CommandSpec.ts"
+import { UsageError } from "../ExitCode.ts"
 import { settle } from "../internal/app.ts"
 import { directoryFlags, formatFlags, listingFlags } from "../internal/flags.ts"
 import { directoryOf } from "../internal/place.ts"
 import { printList, printResult, remark, warn } from "../internal/print.ts"
 import { providerCheck } from "../internal/providers.ts"
 import { Stdio } from "../Stdio.ts"
-import { UsageError } from "../UsageError.ts"
 
 /** The commands of a directory. Notes on their files go to standard error. */
 const found = Effect.fnUntraced(function*(dir: string | undefined) {

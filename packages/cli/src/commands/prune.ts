@@ -16,12 +16,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { command, type Flags, type Input } from "../CommandSpec.ts"
+import { UsageError } from "../ExitCode.ts"
 import { storage, workspaces } from "../internal/app.ts"
 import { databaseFlags, directoryFlags, formatFlags } from "../internal/flags.ts"
 import { directoryOf, projectOf } from "../internal/place.ts"
 import { formatBytes, formatTime, printResult } from "../internal/print.ts"
 import { forget, keptDays, keptEvents } from "../internal/retention.ts"
-import { UsageError } from "../UsageError.ts"
 
 const flags = {
   ...formatFlags,

@@ -2,11 +2,12 @@
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { agentsFrom } from "@skein/config/AgentsConfig"
 import type * as CommandFiles from "@skein/config/CommandFiles"
-import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
+import { type ConfigIssue, formatIssue, summarise } from "@skein/config/ConfigError"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { type ConfigVersion, follow } from "@skein/config/ConfigWatch"
 import { DataDirs, realPath } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
+import * as Trust from "@skein/config/Trust"
 import { Agent, builtins } from "@skein/core/Agent"
 import type { Bus } from "@skein/core/Bus"
 import { Config } from "@skein/core/Config"
@@ -46,9 +47,8 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { statSync } from "node:fs"
 import { join } from "node:path"
+import { UsageError } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
-import { UsageError } from "../UsageError.ts"
-import { openServers } from "./mcp/EditorServers.ts"
 import { McpLoader } from "./mcp/McpLoader.ts"
 import { IsLogged } from "./notice.ts"
 import { directoryOf } from "./place.ts"
@@ -206,6 +206,19 @@ export const autoNote = ({ origins, settings }: Settled): string | undefined =>
     ? `sandbox: off (${origins["sandbox"]}), so commands can do whatever you can, and nothing is asked`
     : undefined
 
+/** Values that a project's files set, and that count only once they are trusted. */
+export const isOpen = ({ state }: Trust.TrustItem): boolean => state === "untrusted" || state === "changed"
+
+/** The notes, each in one line. A person before a terminal (`isRead`) sees only once that values wait for trust. */
+export const startNotes = Effect.fnUntraced(function*({ warnings, widenings }: Settled, isRead: boolean) {
+  const fresh = widenings.filter(({ noticed, state }) => state !== "trusted" && noticed === undefined)
+  const isTold = isRead && fresh.length === 0
+  const { line, loud } = summarise(isTold ? warnings.filter(({ kind }) => kind !== "trust") : warnings, true)
+  // If this cannot be stored, it is said again next time.
+  if (isRead) yield* Effect.catchAll(Trust.notice(fresh, "told"), ({ message }) => Effect.logDebug(message))
+  return [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]
+})
+
 /**
  * What a project gets from this config. `heard` may add hooks to those of the config; `tell` shows the user what hooks
  * say.
@@ -237,7 +250,7 @@ const projectOptions = Effect.fnUntraced(function*(
   return {
     provider: providers,
     tools: BuiltinTools.tools,
-    toolSource: openServers(mcp, {
+    toolSource: mcp.open({
       directory,
       servers: settings.mcp,
       directories: serverDirectories,

@@ -6,7 +6,7 @@ import { type FailpointName, Failpoints, failpoints } from "@skein/core/Failpoin
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { UsageError } from "../UsageError.ts"
+import { UsageError } from "../ExitCode.ts"
 
 const isName = (text: string): text is FailpointName => failpoints.some((name) => name === text)
 

@@ -6,7 +6,7 @@ import type { SessionID } from "@skein/domain/Id"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { UsageError } from "../UsageError.ts"
+import { UsageError } from "../ExitCode.ts"
 
 /** How many candidates an error lists. */
 const listed = 5

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
-import { UsageError } from "../UsageError.ts"
+import { UsageError } from "../ExitCode.ts"
 
 /** The given directory as an absolute path; by default the current one. */
 export const directoryOf = (given: string | undefined): Effect.Effect<string, UsageError> =>

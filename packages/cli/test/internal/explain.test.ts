@@ -3,8 +3,8 @@ import { ModelError, ModelUnavailable } from "@skein/core/Provider"
 import { StorageError } from "@skein/core/StorageError"
 import * as Cause from "effect/Cause"
 import { describe, expect, it } from "vitest"
+import { UsageError } from "../../src/ExitCode.ts"
 import { errorLine, explain } from "../../src/internal/explain.ts"
-import { UsageError } from "../../src/UsageError.ts"
 
 const storage = (reason: StorageError["reason"]) => new StorageError({ operation: "open", reason, message: reason })
 

@@ -8,7 +8,8 @@ import type { ServerTarget } from "@skein/backend/ServerOptions"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
 import { unexpectedText } from "@skein/client/Unexpected"
-import { DataDirs } from "@skein/config/DataDirs"
+import { DataDirs, realPath } from "@skein/config/DataDirs"
+import { isPostgres, place } from "@skein/storage/PostgresUrl"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -16,9 +17,18 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
-import { UsageError } from "../../UsageError.ts"
+import { UsageError } from "../../ExitCode.ts"
 import { version } from "../version.ts"
-import { serverFile } from "./serverPlace.ts"
+
+/** The canonical name of a database, without user and password. */
+const canonicalName = (database: string): string =>
+  isPostgres(database) ? place(database) : database === ":memory:" ? database : realPath(database)
+
+/** The file that describes the server of this database. */
+export const serverFile = Effect.map(
+  DataDirs,
+  ({ database, servers }) => LocalServer.fileOf(servers, canonicalName(database))
+)
 
 /** A server that was found, and how to find it again. */
 export interface Found {

@@ -7,9 +7,8 @@ import type * as Scope from "effect/Scope"
 import * as http from "node:http"
 import * as https from "node:https"
 import type { Duplex } from "node:stream"
-import { ExitCode } from "../../ExitCode.ts"
+import { ExitCode, UsageError } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { UsageError } from "../../UsageError.ts"
 import { errorLine } from "../explain.ts"
 
 const failed = (url: string, why: string) =>

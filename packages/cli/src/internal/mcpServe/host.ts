@@ -9,6 +9,7 @@ import { type Place, PlaceRefused, type ServingHost } from "@skein/mcp/ServingHo
 import { keyNames } from "@skein/provider/BuiltIn"
 import * as Effect from "effect/Effect"
 import { isAbsolute } from "node:path"
+import { isOpen } from "../app.ts"
 import { checkDirectory, projectOf } from "../place.ts"
 import { configOf, fallback } from "../providers.ts"
 import { version } from "../version.ts"
@@ -27,7 +28,7 @@ const placeOf = (written: string): Effect.Effect<Place, PlaceRefused, DataDirs |
     yield* Effect.mapError(checkDirectory(written, "directory: "), refusedBy)
     const directory = yield* Effect.mapError(fileSystem.realPath(written), refusedBy)
     const items = yield* Effect.mapError(Trust.review(yield* configOf(directory)), refusedBy)
-    const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
+    const open = items.filter(isOpen)
     if (open.length > 0) {
       return yield* refuse(
         `Files of the project of ${directory} want more than its user has granted (${open.length} in ${

@@ -9,10 +9,10 @@ import { Stop } from "../../Stop.ts"
 import { backendOf } from "../attach/attach.ts"
 import type { Found } from "../attach/findServer.ts"
 import { storedMode, typedMode } from "./choices.ts"
+import type { Shown } from "./presenter.ts"
 import type { Progress } from "./progress.ts"
 import { readPrompt, type RunInput, type Silence } from "./prompt.ts"
 import { type Ground, prompted } from "./prompted.ts"
-import type { Shown } from "./shownAs.ts"
 import { findTarget, onBackend } from "./target.ts"
 
 /** The server has its own environment, so this note does not mention keys. */

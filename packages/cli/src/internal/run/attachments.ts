@@ -6,7 +6,7 @@ import { imageType } from "@skein/tools/FileKind"
 import * as Effect from "effect/Effect"
 import { isUtf8 } from "node:buffer"
 import { basename, resolve } from "node:path"
-import { UsageError } from "../../UsageError.ts"
+import { UsageError } from "../../ExitCode.ts"
 import { fileReason } from "../fileReason.ts"
 
 /** The maximum size of an attached file, in bytes. */

@@ -9,7 +9,7 @@ import { keyNames, namings } from "@skein/provider/BuiltIn"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
 import { existsSync } from "node:fs"
-import { UsageError } from "../../UsageError.ts"
+import { UsageError } from "../../ExitCode.ts"
 import { chooseModel, fallback } from "../providers.ts"
 import type { Lookup } from "./target.ts"
 

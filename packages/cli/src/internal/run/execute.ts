@@ -2,30 +2,46 @@
 import { failpoint } from "@skein/core/Failpoints"
 import * as LayerGraph from "@skein/core/LayerGraph"
 import * as Cause from "effect/Cause"
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type { Scope } from "effect/Scope"
 import type { CommandError, Input, ProgramServices } from "../../CommandSpec.ts"
-import { Stdio } from "../../Stdio.ts"
+import { Stdio, type Streams } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
 import { storage, withSandbox } from "../app.ts"
 import { findServerFor, sameWay } from "../attach/attach.ts"
 import { errorLine, explain, showCause } from "../explain.ts"
 import type { promptFlags } from "../flags.ts"
 import { closingLines } from "./closing.ts"
+import { json, type Presenter, quiet, type Shown } from "./presenter.ts"
 import { Denials, LeftOut, leftOutText, missedText, type Progress } from "./progress.ts"
 import type { RunInput, Silence } from "./prompt.ts"
-import {
-  deleted,
-  nothing,
-  ofError,
-  ofLeaving,
-  ofStop,
-  type RunResult,
-  unconfirmed,
-  unstored,
-  withLeftOut
-} from "./result.ts"
-import { type Shown, shownAs } from "./shownAs.ts"
+import { deleted, nothing, ofError, ofLeaving, ofStop, type RunResult, unconfirmed, unstored } from "./result.ts"
+
+const still = (presenter: Presenter): Shown => ({ presenter, attend: Effect.void, canAsk: false })
+
+/** A terminal that can only print lines. */
+const isDumb = Effect.orElseSucceed(
+  Effect.map(Config.withDefault(Config.string("TERM"), ""), (name) => name === "dumb"),
+  () => false
+)
+
+/** Loads the presenter; `way` are the flags with which other commands reach the session. */
+const shownAs = (
+  format: "default" | "json" | "quiet",
+  stdio: Streams,
+  way: string
+): Effect.Effect<Shown, never, Scope> =>
+  Effect.gen(function*() {
+    if (format !== "default") return still((format === "quiet" ? quiet : json)(stdio))
+    const { error, output } = stdio.isTerminal
+    if (!output || !error || (yield* isDumb)) {
+      return still((yield* Effect.promise(() => import("./plain.ts"))).plain(stdio))
+    }
+    const { live } = yield* Effect.promise(() => import("./live.ts"))
+    return yield* live(stdio, way)
+  })
 
 /** The result of a run, however it ended. */
 const concluded = (exit: Exit.Exit<RunResult, CommandError>, progress: Progress) =>
@@ -89,7 +105,8 @@ export const executeRun = (
         const exit = yield* Effect.exit(
           restore(withSandbox(flags.sandbox)(work(input, silence, shown, progress)))
         )
-        const result = withLeftOut(yield* concluded(exit, progress), progress.leftOut.count)
+        const { count, missed } = progress.leftOut
+        const result = { ...(yield* concluded(exit, progress)), ...(count === 0 ? {} : { leftOut: count }) }
         shown.presenter.end(result)
         yield* failpoint("ack_sent")
         progress.isOver = true
@@ -97,8 +114,7 @@ export const executeRun = (
         const onTerminal = stdio.isTerminal.output && stdio.isTerminal.error
         const asked = { auto: progress.isAuto, canAsk: shown.canAsk, onTerminal, readerIsGone, way }
         if (stop.reason() !== undefined) stop.isReported(true)
-        if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
-        const { missed } = progress.leftOut
+        if (count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(count)))
         if (missed !== undefined && !readerIsGone) stdio.err(errorLine(missedText(missed)))
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) yield* showCause(exit.cause, flags["log-format"] === "json")

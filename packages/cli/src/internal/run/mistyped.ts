@@ -7,7 +7,7 @@ import { similar } from "@skein/domain/Lookup"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, resolve } from "node:path"
-import { UsageError } from "../../UsageError.ts"
+import { UsageError } from "../../ExitCode.ts"
 
 /** The directory of a prompt, and what its project has. */
 export interface Naming {

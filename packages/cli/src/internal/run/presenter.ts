@@ -1,9 +1,12 @@
 /** Shows the progress and the end of a run. Each format implements it. */
+import type { Backend } from "@skein/backend/Backend"
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { escapeText } from "@skein/tui/Escape"
+import type * as Effect from "effect/Effect"
+import type { Scope } from "effect/Scope"
 import type { Streams } from "../../Stdio.ts"
 import type { RunResult } from "./result.ts"
 
@@ -31,6 +34,19 @@ export interface LeavingChoice {
   readonly leave: () => void
   /** Keeps watching. */
   readonly stay: () => void
+}
+
+/** How a run is shown. */
+export interface Shown {
+  readonly presenter: Presenter
+  /** Work in parallel with the run, until the scope closes. */
+  readonly attend: Effect.Effect<void, never, Backend | Scope>
+  /** Whether a person can be asked. */
+  readonly canAsk: boolean
+  /** Asks whether to stop the turn or leave it running, and calls the choice. Absent if Skein cannot ask anyone. */
+  readonly askLeaving?: (choose: LeavingChoice) => void
+  /** Calls a function when the keyboard is closed, instead of denying open requests. Absent if there is no keyboard. */
+  readonly whenClosed?: (leave: () => void) => void
 }
 
 /** Writes the answer: unchanged for programs, without control sequences on a terminal. */

@@ -15,15 +15,14 @@ import { formatDuration } from "@skein/view/Numbers"
 import { PendingAsks } from "@skein/view/PendingAsks"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
+import { UsageError } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop, type StopReason } from "../../Stop.ts"
-import { UsageError } from "../../UsageError.ts"
 import { agentIn, readModel, seesFiles, storedMode } from "./choices.ts"
-import type { Presenter } from "./presenter.ts"
+import type { Presenter, Shown } from "./presenter.ts"
 import type { Progress } from "./progress.ts"
 import { type Answering, type Asked, budgetOf, commandOf, prompt, type RunInput } from "./prompt.ts"
-import { type InterruptedTask, nothing, ofTimeout, ofTurn, withContinuing, withInterrupted } from "./result.ts"
-import type { Shown } from "./shownAs.ts"
+import { type InterruptedTask, nothing, ofTimeout, ofTurn, type RunResult } from "./result.ts"
 import { forked, onBackend, type Target } from "./target.ts"
 import { answered, continueSession, runTurn } from "./turn.ts"
 
@@ -197,12 +196,17 @@ const taskOf = ({ agent, description, id, taskID }: TaskRun): InterruptedTask =>
 })
 
 /** Leaves the background work: in this process it is interrupted, on a server it continues. */
-const left = Effect.fnUntraced(function*(result: ReturnType<typeof ofTurn>, current: SessionInfo) {
+const left = Effect.fnUntraced(function*(result: RunResult, current: SessionInfo) {
   const { sessions, tasks, where } = yield* Backend
   const interrupted = yield* sessions.leave(current.id)
-  if (where._tag === "Local") return withInterrupted(result, interrupted.map(taskOf))
+  if (where._tag === "Local") {
+    return interrupted.length === 0
+      ? result
+      : { ...result, interrupted: interrupted.map(taskOf) }
+  }
   const runs = yield* allPages((page) => tasks.list(current.id, page))
-  return withContinuing(result, runs.filter(({ state }) => state !== "settled").map(taskOf))
+  const continuing = runs.filter(({ state }) => state !== "settled").map(taskOf)
+  return continuing.length === 0 ? result : { ...result, continuing }
 })
 
 /** Runs the turn, from a ready session to the result. */

@@ -143,14 +143,6 @@ export const unconfirmed = (result: RunResult): RunResult =>
     }
   }
 
-/** The result of a run that did not wait for these tasks. */
-export const withInterrupted = (result: RunResult, interrupted: ReadonlyArray<InterruptedTask>): RunResult =>
-  interrupted.length === 0 ? result : { ...result, interrupted }
-
-/** The result of a run whose background tasks continue on a server. */
-export const withContinuing = (result: RunResult, continuing: ReadonlyArray<InterruptedTask>): RunResult =>
-  continuing.length === 0 ? result : { ...result, continuing }
-
 /** The result of a run that its user left running on a server. */
 export const ofLeaving = (known: Unfinished, { exitCode }: StopReason, url: string): RunResult => ({
   type: "result",
@@ -159,10 +151,6 @@ export const ofLeaving = (known: Unfinished, { exitCode }: StopReason, url: stri
   exitCode,
   error: { tag: "left", message: `The turn continues on the server at ${url}.` }
 })
-
-/** The result of a run that skipped this many events. */
-export const withLeftOut = (result: RunResult, leftOut: number): RunResult =>
-  leftOut === 0 ? result : { ...result, leftOut }
 
 /** The result of a run that took too long. */
 export const ofTimeout = (known: Unfinished, shown: string): RunResult => ({

@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { resolve } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
-import { UsageError } from "../../UsageError.ts"
+import { UsageError } from "../../ExitCode.ts"
 import { sessionOf, sessionOn } from "../ids.ts"
 import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../place.ts"
 

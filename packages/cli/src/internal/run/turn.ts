@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
-import { UsageError } from "../../UsageError.ts"
+import { UsageError } from "../../ExitCode.ts"
 import { nothing, type Unfinished } from "./result.ts"
 
 /** How long a tree may take to stop, in milliseconds. */

@@ -6,8 +6,8 @@ import { randomBytes } from "node:crypto"
 import * as NodeFs from "node:fs"
 import { isIP, Socket } from "node:net"
 import { getuid } from "node:process"
+import { UsageError } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { UsageError } from "../../UsageError.ts"
 import { errorLine } from "../explain.ts"
 
 /** Too long to guess: 128 bits as hexadecimal digits. */

@@ -6,15 +6,17 @@ import { spawn } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { argv, execArgv, execPath } from "node:process"
-import type { CommandError, ProgramServices } from "../../CommandSpec.ts"
-import { ExitCode } from "../../ExitCode.ts"
+import type { CommandError, Input, ProgramServices } from "../../CommandSpec.ts"
+import { ExitCode, UsageError } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { UsageError } from "../../UsageError.ts"
-import { serverFile } from "../attach/serverPlace.ts"
+import { serverFile } from "../attach/findServer.ts"
+import type { serveFlags } from "../flags.ts"
 import { descriptorOf } from "./access.ts"
 import { alreadyServed, loginUrl, printUrl, runningServer, stopServer, unwritable } from "./control.ts"
 import { openBrowser } from "./open.ts"
-import { type ServeFlags, startServer } from "./start.ts"
+import { startServer } from "./start.ts"
+
+type ServeInput = Input<typeof serveFlags>
 
 /** How long a server may take to start, in milliseconds. */
 const patience = 30_000
@@ -46,7 +48,7 @@ const launch = (log: string, args: ReadonlyArray<string>) =>
   })
 
 /** Starts a server in the background, and prints its URL once it answers. */
-const startDetached = Effect.fnUntraced(function*(flags: ServeFlags) {
+const startDetached = Effect.fnUntraced(function*(flags: ServeInput["flags"]) {
   const stdio = yield* Stdio
   for (const name of ["token-file", "cluster-secret-file"] as const) {
     const file = flags[name]
@@ -77,16 +79,8 @@ const startDetached = Effect.fnUntraced(function*(flags: ServeFlags) {
   return ExitCode.done
 })
 
-interface Flags extends ServeFlags {
-  readonly detach: boolean
-  readonly url: boolean
-  readonly stop: boolean
-}
-
 /** Runs it. */
-export const executeServe = (
-  { flags }: { readonly flags: Flags }
-): Effect.Effect<number, CommandError, ProgramServices> => {
+export const executeServe = ({ flags }: ServeInput): Effect.Effect<number, CommandError, ProgramServices> => {
   const { detach, stop, url } = flags
   if ([detach, stop, url].filter((each) => each).length > 1) {
     return new UsageError({ message: "--detach, --url and --stop exclude each other. Leave all but one of them out." })

@@ -9,7 +9,7 @@ import { spawn } from "node:child_process"
 import { rmSync, writeFileSync } from "node:fs"
 import { cwd, platform } from "node:process"
 import { Stdio } from "../../Stdio.ts"
-import { serverFile } from "../attach/serverPlace.ts"
+import { serverFile } from "../attach/findServer.ts"
 import { errorLine } from "../explain.ts"
 
 const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: "open", win32: "explorer" }

@@ -24,15 +24,16 @@ import { hostname } from "node:os"
 import { dirname, extname, join, resolve, sep } from "node:path"
 import { pid } from "node:process"
 import { fileURLToPath } from "node:url"
-import { ExitCode } from "../../ExitCode.ts"
+import type { Input } from "../../CommandSpec.ts"
+import { ExitCode, UsageError } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
-import { UsageError } from "../../UsageError.ts"
 import { manyServices, storage } from "../app.ts"
-import { serverFile } from "../attach/serverPlace.ts"
+import { serverFile } from "../attach/findServer.ts"
 import { describedConfig } from "../describedConfig.ts"
 import { errorLine } from "../explain.ts"
 import { fileReason } from "../fileReason.ts"
+import type { serveFlags } from "../flags.ts"
 import { currentDirectory, projectOf } from "../place.ts"
 import { configOf } from "../providers.ts"
 import { hideConfigured, Redaction } from "../Redaction.ts"
@@ -105,17 +106,7 @@ const makeHost: Effect.Effect<ServerHost, never, Needs> = Effect.map(Effect.cont
   }
 })
 
-/** The server's settings on the command line. */
-export interface ServeFlags {
-  readonly port: number | undefined
-  readonly hostname: string | undefined
-  readonly "public-url": string | undefined
-  readonly "token-file": string | undefined
-  readonly "no-resume": boolean
-  readonly open: boolean
-  readonly cluster: boolean
-  readonly "cluster-secret-file": string | undefined
-}
+type ServeFlags = Input<typeof serveFlags>["flags"]
 
 /** What differs for a server that shares its database; loaded for those alone. */
 const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, address: string, token: Redacted.Redacted) {

@@ -11,9 +11,9 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { UsageError } from "../../ExitCode.ts"
 import type { Streams } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
-import { UsageError } from "../../UsageError.ts"
 
 /** A variable of the environment; empty where it is not set. */
 export const variable = (name: string): Effect.Effect<string> =>

@@ -21,7 +21,20 @@ import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { pid } from "node:process"
 import { Redaction } from "../Redaction.ts"
-import type { Target, Watch } from "./target.ts"
+import { version } from "../version.ts"
+
+/** Watches what runs in it. */
+export type Watch = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** The URL for each kind of data. A kind without a URL is not sent. */
+export interface Target {
+  readonly traces: string | undefined
+  readonly metrics: string | undefined
+  readonly logs: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly service: string
+  readonly attributes: Readonly<Record<string, string>>
+}
 
 /** How long a request may take, in milliseconds. */
 const limit = 10_000
@@ -198,8 +211,6 @@ const onlyOurs = (tracer: Tracer.Tracer): Tracer.Tracer =>
     context: (run, fiber) => tracer.context(run, fiber)
   })
 
-declare const __SKEIN_VERSION__: string | undefined
-
 /** How long the end of the program waits for unsent data, in milliseconds. */
 const patience = 1_000
 
@@ -216,14 +227,14 @@ export const open = (target: Target, serverUrl: string | undefined): Effect.Effe
     const { headers, logs, metrics, traces } = target
     const resource = {
       serviceName: target.service,
+      serviceVersion: version,
       // Servers would otherwise overwrite each other's metrics at the collector.
       attributes: {
         "host.name": hostname(),
         "process.pid": pid,
         "service.instance.id": serverUrl ?? randomUUID(),
         ...target.attributes
-      },
-      ...(typeof __SKEIN_VERSION__ === "undefined" ? {} : { serviceVersion: __SKEIN_VERSION__ })
+      }
     }
     yield* Effect.addFinalizer(() => {
       end.is = true
