@@ -7,10 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { lookAsks } from "./internal/asks.ts"
-import { below, eachFile, placeOf, requireDirectory } from "./internal/files/workspaceFiles.ts"
 import { refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
-import { Ripgrep } from "./Ripgrep.ts"
+import { below, eachFile, placeOf, requireDirectory, Ripgrep } from "./Ripgrep.ts"
 
 type Fits = (text: string) => boolean
 

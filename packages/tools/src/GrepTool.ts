@@ -6,10 +6,9 @@ import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { isOutside, lookAsks } from "./internal/asks.ts"
-import { below, incomplete, lookingIn, placeOf, search } from "./internal/files/workspaceFiles.ts"
 import { cannot, refuse } from "./internal/refusal.ts"
 import { hasOtherNames, Paths, type Target } from "./Paths.ts"
-import { Ripgrep, type RipgrepEnd } from "./Ripgrep.ts"
+import { below, incomplete, lookingIn, placeOf, Ripgrep, type RipgrepEnd, search } from "./Ripgrep.ts"
 
 /** The number of lines or files in a result: by default, and at most. */
 const limits = { usual: 250, maximum: 1_900 }

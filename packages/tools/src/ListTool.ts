@@ -4,10 +4,9 @@ import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { lookAsks } from "./internal/asks.ts"
-import { eachFile, lookingIn, requireDirectory } from "./internal/files/workspaceFiles.ts"
 import { cannot } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
-import { Ripgrep } from "./Ripgrep.ts"
+import { eachFile, lookingIn, requireDirectory, Ripgrep } from "./Ripgrep.ts"
 
 interface Directory {
   readonly directories: Map<string, Directory>

@@ -29,7 +29,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /** Whether commands can be confined here; fails with the reason if not. */
   static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
     Effect.flatMap(
-      Effect.promise(() => import("./internal/sandbox/bwrapTrial.ts")),
+      Effect.promise(() => import("./internal/sandbox/bwrapArguments.ts")),
       ({ bwrapTrial }) => Effect.mapError(bwrapTrial({ environment }), ({ why }) => new SandboxError({ message: why }))
     )
 

@@ -12,10 +12,9 @@ import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { shellEnvironment } from "./Environment.ts"
 import { claudeHooks } from "./internal/claude/claudeHooks.ts"
-import { unrecorded } from "./internal/process/processRecords.ts"
 import type { HookEnd } from "./internal/shell/hookProcess.ts"
 import { machineFirst } from "./OwnPrograms.ts"
-import type { Processes } from "./Processes.ts"
+import { type Processes, unrecorded } from "./Processes.ts"
 import { hookScripts } from "./Scripts.ts"
 
 /** What hooks need to run. */

@@ -1,4 +1,7 @@
-/** Owns the files that keep texts that are too long for a model. Removes only those that Skein made, and never through a link. */
+/**
+ * Owns the files that keep texts that are too long for a model. Removes only those that Skein made, and never through a
+ * link.
+ */
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"

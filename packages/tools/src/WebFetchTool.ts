@@ -9,6 +9,9 @@ import { Network } from "./Network.ts"
 /** How long a page may take, redirects included. */
 const patience = "30 seconds"
 
+/** The maximum size of a page, in bytes. */
+const longest = 5 * 1024 * 1024
+
 /** How many redirects are followed. */
 const maximumRedirects = 5
 
@@ -77,16 +80,33 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
   const fetch = Effect.fnUntraced(function*(input: WebFetchInput) {
     const format = input.format ?? "markdown"
     // Loaded at first use, so that the program starts without them.
-    const { httpGet } = yield* Effect.promise(() => import("./internal/web/httpGet.ts"))
+    const { httpRequest } = yield* Effect.promise(() => import("./internal/web/httpRequest.ts"))
     const { pageOf } = yield* Effect.promise(() => import("./internal/web/webPage.ts"))
     let url = yield* parse(input.url)
     for (let hop = 0; hop <= maximumRedirects; hop++) {
-      const answer = yield* httpGet(url, yield* addressesOf(url), accepts[format])
-      if (answer.location === undefined) return yield* pageOf(url, answer, format)
-      if (!URL.canParse(answer.location, url.href)) {
-        return yield* refuse("network", `${url.href} redirects to ${answer.location}, which is not a URL.`)
+      const { href, origin } = url
+      // No cookies and no credentials.
+      const request = httpRequest(url, yield* addressesOf(url), {
+        headers: {
+          accept: accepts[format],
+          "accept-encoding": "gzip, deflate, br",
+          "user-agent": "Mozilla/5.0 (compatible; Skein)"
+        },
+        longest
+      })
+      const answer = yield* Effect.mapError(request, ({ isTooLong, message }) =>
+        isTooLong
+          ? refusal(
+            "too_large",
+            `${href} has more than ${longest / 1024 / 1024} MB, which is the most that is read. Ask for a smaller page.`
+          )
+          : refusal("network", `${origin} could not be read: ${message}. Check the URL, or try again later.`))
+      const { location } = answer.headers
+      if (location === undefined) return yield* pageOf(url, answer, format)
+      if (!URL.canParse(location, href)) {
+        return yield* refuse("network", `${href} redirects to ${location}, which is not a URL.`)
       }
-      const next = yield* parse(new URL(answer.location, url.href).href)
+      const next = yield* parse(new URL(location, href).href)
       if (!isSameSite(url, next)) {
         return {
           title: input.url,

@@ -8,31 +8,21 @@ export const asRules = (patterns: ReadonlyArray<string>): ReadonlyArray<string> 
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/"))
 
-/** What `always` allows: the file, or the directory with its contents, but never the whole file system. */
-const rulesFor = (path: string, directory: boolean): ReadonlyArray<string> =>
-  path === "/" ? [] : directory ? [path, `${path}/*`] : [path]
-
-/** The question whether a call may leave the session's directory for this path. */
+/**
+ * The question whether a call may leave the session's directory for this path. `always` allows the file, or the directory with
+ * its contents, but never the whole file system.
+ */
 const externalAsk = (
-  target: Target,
-  options: { readonly directory: boolean; readonly metadata: Readonly<Record<string, unknown>> }
-): PermissionAsk =>
-  target.linked
-    ? {
-      permission: "external_directory",
-      patterns: [target.real],
-      always: asRules([target.real]),
-      metadata: {
-        ...options.metadata,
-        reason: "The file is a hard link: it has other names, which may be outside."
-      }
-    }
-    : {
-      permission: "external_directory",
-      patterns: [target.real],
-      always: asRules(rulesFor(target.real, options.directory)),
-      metadata: options.metadata
-    }
+  { linked, real }: Target,
+  { directory, metadata }: { readonly directory: boolean; readonly metadata: Readonly<Record<string, unknown>> }
+): PermissionAsk => ({
+  permission: "external_directory",
+  patterns: [real],
+  always: asRules(real === "/" ? [] : directory && !linked ? [real, `${real}/*`] : [real]),
+  metadata: linked
+    ? { ...metadata, reason: "The file is a hard link: it has other names, which may be outside." }
+    : metadata
+})
 
 /**
  * Whether looking at this file means looking outside. A hard link may lead anywhere, except those that package managers

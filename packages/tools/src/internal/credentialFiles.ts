@@ -1,8 +1,11 @@
-/** Recognises files in which the user's programs and the system keep keys and passwords. Only a person shows one to a model. */
+/**
+ * Recognises files in which the user's programs and the system keep keys and passwords. Only a person shows one to a
+ * model.
+ */
 import * as NodeFs from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
 import { attempt, isIn, namesIn, realOf } from "./disk.ts"
-import { stateOf } from "./secretFiles.ts"
+import { stateOf, statOf } from "./secretFiles.ts"
 
 /** Where they are in a home. What lies in a directory counts as well. */
 const ofHome = `.1password .aws .azure .bitwarden .boto .cargo/credentials .cargo/credentials.toml .claude.json
@@ -93,9 +96,10 @@ export interface CredentialFiles {
   readonly places: () => ReadonlyArray<string>
 }
 
+/** What a file with several names is. */
 const identityOf = (path: string): string | undefined => {
-  const stat = attempt(() => NodeFs.statSync(path, { throwIfNoEntry: false }), undefined)
-  return stat?.isFile() === true && stat.nlink > 1 ? `${stat.dev}:${stat.ino}` : undefined
+  const { hasOtherNames, identity } = statOf(path)
+  return hasOtherNames ? identity : undefined
 }
 
 /** A directory, or the nearest one above it that exists. */

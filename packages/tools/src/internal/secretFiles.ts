@@ -151,7 +151,7 @@ const rooms = ["workspaces", "worktrees"]
 const mostFiles = 5_000
 
 /** What a file is, whatever its name: it may be mounted twice, or its names may ignore case; and whether it has other names. */
-const statOf = (path: string): { readonly identity: string | undefined; readonly hasOtherNames: boolean } => {
+export const statOf = (path: string): { readonly identity: string | undefined; readonly hasOtherNames: boolean } => {
   const stat = attempt(() => NodeFs.statSync(path, { bigint: true, throwIfNoEntry: false }), undefined)
   return {
     identity: stat === undefined || stat.ino === 0n ? undefined : `${stat.dev}:${stat.ino}`,

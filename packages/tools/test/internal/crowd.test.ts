@@ -1,6 +1,6 @@
 /** Bounds the processes of commands, also of one that had its crowd before anybody looked. */
 import { expect, it } from "vitest"
-import { crowdFinder } from "../../src/internal/watchdog/crowds.ts"
+import { crowdFinder } from "../../src/internal/watchdog/watchdogProgram.ts"
 
 /** A machine with one command, whose leader is the process 10, and this many processes in it. */
 const machine = (size: number, threads = size + 100) => {

@@ -1,4 +1,7 @@
-/** Reads a git call: its directory, its subcommand, whether it does more than its name says, and which files it shows. Rules for reading apply to those. */
+/**
+ * Reads a git call: its directory, its subcommand, whether it does more than its name says, and which files it shows.
+ * Rules for reading apply to those.
+ */
 import * as Wildcard from "@skein/core/Ruleset"
 import { lookup } from "@skein/domain/Lookup"
 import { posix } from "node:path"

@@ -1,4 +1,7 @@
-/** Finds the files of repositories that git calls show although rules require a question, and the protected ones that they would replace: in the sandbox these are read-only, and git would stop half way. */
+/**
+ * Finds the files of repositories that git calls show although rules require a question, and the protected ones that
+ * they would replace: in the sandbox these are read-only, and git would stop half way.
+ */
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { existsSync, realpathSync } from "node:fs"

@@ -1,4 +1,7 @@
-/** Knows the output of some commands, a word that is harmless anywhere or paths of the tree, and what `xargs` and `find -exec` run for it. */
+/**
+ * Knows the output of some commands, a word that is harmless anywhere or paths of the tree, and what `xargs` and `find
+ * -exec` run for it.
+ */
 import { findCall, knownCall } from "../programs/programs.ts"
 import { type Argument, type Output, placeholder } from "./words.ts"
 import { skipOptions } from "./wrappers.ts"

@@ -1,4 +1,7 @@
-/** What the checks of a command line share: its paths from every directory in which its commands may run, the matches of its patterns, the files below directories, and what is known about all of them so far. */
+/**
+ * What the checks of a command line share: its paths from every directory in which its commands may run, the matches of
+ * its patterns, the files below directories, and what is known about all of them so far.
+ */
 import type { ToolCaller, ToolError } from "@skein/core/Tool"
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"

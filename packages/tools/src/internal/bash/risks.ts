@@ -1,4 +1,8 @@
-/** Lists the programs that run others, or write because of a flag, and with which arguments. No wildcard allows those calls, unless the rule begins with what is run. A program that is not listed does what its name says, and a rule for it allows exactly that. */
+/**
+ * Lists the programs that run others, or write because of a flag, and with which arguments. No wildcard allows those
+ * calls, unless the rule begins with what is run. A program that is not listed does what its name says, and a rule for
+ * it allows exactly that.
+ */
 import { lookup } from "@skein/domain/Lookup"
 import {
   carriedBy,

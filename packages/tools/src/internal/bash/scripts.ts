@@ -1,4 +1,7 @@
-/** Finds what of the project a line runs: scripts by their names, to whose commands denials apply as well, and programs that the PATH uses instead of those that rules and tables mean. */
+/**
+ * Finds what of the project a line runs: scripts by their names, to whose commands denials apply as well, and programs
+ * that the PATH uses instead of those that rules and tables mean.
+ */
 import { readFileSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 import { programInTree } from "../../OwnPrograms.ts"

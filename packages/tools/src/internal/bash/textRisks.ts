@@ -1,4 +1,7 @@
-/** Decides when the text of an argument does more than it seems: as a variable that others depend on, as a program of `sed` or `awk`, or as an argument of a builtin. */
+/**
+ * Decides when the text of an argument does more than it seems: as a variable that others depend on, as a program of
+ * `sed` or `awk`, or as an argument of a builtin.
+ */
 import type { Argument } from "./words.ts"
 
 /** At most changes the language of a program's output. */

@@ -1,4 +1,7 @@
-/** Reads one word of a command line: its text without quotes, whether that is known before the line runs, its pattern, and how many words its braces make. */
+/**
+ * Reads one word of a command line: its text without quotes, whether that is known before the line runs, its pattern,
+ * and how many words its braces make.
+ */
 import { walk } from "@skein/core/Ruleset"
 import type { Word, WordPart } from "unbash"
 

@@ -1,4 +1,7 @@
-/** Lists the programs that run the command in their arguments, and where it begins. Parses options as programs do: clusters of letters, abbreviated long names, values in the same word or the next. */
+/**
+ * Lists the programs that run the command in their arguments, and where it begins. Parses options as programs do:
+ * clusters of letters, abbreviated long names, values in the same word or the next.
+ */
 import type { Argument } from "./words.ts"
 
 /** Options that make a program do more. */

@@ -172,20 +172,26 @@ export const inGroup = (leader: number, after?: number): ReadonlyArray<Stray> =>
     })
     : []
 
-/**
- * Kills them, including those that are started meanwhile, unless they are started faster than they can be found. Returns them:
- * they end a moment later.
- */
-export const killMarked = (marks: ReadonlySet<string>, after?: number): ReadonlyArray<Stray> => {
+/** Kills what is found until nothing new is, unless it is started faster than it can be found. Returns it: it ends a moment later. */
+const killAll = (
+  find: () => ReadonlyArray<Stray & { readonly group: number }>,
+  kill: (fresh: ReadonlyArray<Stray & { readonly group: number }>) => ReadonlyArray<Stray>
+): ReadonlyArray<Stray> => {
   const killed = new Map<string, Stray>()
   for (let round = 0; round < 20; round++) {
-    const fresh = marked(marks, after).filter(({ began, pid }) => !killed.has(`${pid} ${began}`))
+    const fresh = find().filter(({ began, pid }) => !killed.has(`${pid} ${began}`))
     if (fresh.length === 0) break
-    signalStrays(fresh, "SIGKILL")
-    for (const each of fresh) killed.set(`${each.pid} ${each.began}`, each)
+    for (const { began, pid } of kill(fresh)) killed.set(`${pid} ${began}`, { pid, began })
   }
   return [...killed.values()]
 }
+
+/** Kills the processes with one of these marks. */
+export const killMarked = (marks: ReadonlySet<string>, after?: number): ReadonlyArray<Stray> =>
+  killAll(() => marked(marks, after), (fresh) => {
+    signalStrays(fresh, "SIGKILL")
+    return fresh
+  })
 
 /**
  * Ends the commands of trees, with the groups that they lead and what these have started. Spares those that this
@@ -195,14 +201,10 @@ export const killTrees = (rootIDs: Iterable<SessionID>): ReadonlyArray<Stray> =>
   const own = new Set(marksOf(process.pid))
   const ends = Array.from(rootIDs, endOf)
   const marks = { has: (mark: string) => !own.has(mark) && ends.some((end) => mark.endsWith(end)) }
-  const killed = new Map<string, Stray>()
-  for (let round = 0; round < 20; round++) {
-    const fresh = marked(marks).filter(({ began, pid }) => !killed.has(`${pid} ${began}`))
-    if (fresh.length === 0) break
-    const below = fresh.flatMap(({ pid }) => strays(pid))
+  return killAll(() => marked(marks), (fresh) => {
+    const all = [...fresh, ...fresh.flatMap(({ pid }) => strays(pid))]
     for (const group of new Set(fresh.map((each) => each.group))) signalGroup(group, "SIGKILL")
-    signalStrays([...fresh, ...below], "SIGKILL")
-    for (const { began, pid } of [...fresh, ...below]) killed.set(`${pid} ${began}`, { pid, began })
-  }
-  return [...killed.values()]
+    signalStrays(all, "SIGKILL")
+    return all
+  })
 }

@@ -9,7 +9,7 @@ import * as NodePath from "node:path"
 import { dirname, join } from "node:path"
 import { attempt, between, isIn, lstatOf } from "../disk.ts"
 import { isProtectedAtTop, protectedBelow } from "../protectedNames.ts"
-import { findRepositories, type FoundRepositories, isBare } from "./repositories.ts"
+import { findRepositories, type FoundRepositories, isBare } from "./aftermath.ts"
 
 /** The names in a home that belong to a project there. Other names that begin with a dot are hidden. */
 const ofProject = new Set([".git", ".gitignore", ".gitmodules", ".skein", ".vscode", ".idea", ".mcp.json", ".envrc"])

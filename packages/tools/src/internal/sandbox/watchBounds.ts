@@ -5,7 +5,7 @@ import { totalmem } from "node:os"
 import { join } from "node:path"
 import { attempt, namesIn, textOf } from "../disk.ts"
 import { descendants } from "../process/processes.ts"
-import { crowdedText, mostProcesses } from "../watchdog/crowds.ts"
+import { crowdedText, mostProcesses } from "../watchdog/watchdogProgram.ts"
 
 /** What a command may use. */
 export interface Bounds {

@@ -8,8 +8,7 @@ import { execPath } from "node:process"
 import { createInterface } from "node:readline"
 import { unwatched, type WatchdogPort } from "../../Tracked.ts"
 import { look } from "../process/processes.ts"
-import { crowdedText, crowdFinder, mostProcesses } from "./crowds.ts"
-import { watchdogProgram } from "./watchdogProgram.ts"
+import { crowdedText, crowdFinder, mostProcesses, watchdogProgram } from "./watchdogProgram.ts"
 
 const programFor = (processes: number): string =>
   `const fs = require("node:fs");

@@ -10,7 +10,7 @@ import { Parser } from "htmlparser2"
 import { imageType, isBinary } from "../../FileKind.ts"
 import { head } from "../files/lineWindow.ts"
 import { refuse } from "../refusal.ts"
-import type { Answer } from "./httpGet.ts"
+import type { Answer } from "./httpRequest.ts"
 
 interface List {
   readonly ordered: boolean
@@ -318,14 +318,14 @@ export const htmlText = Effect.fnUntraced(function*(
 const maximumError = 500
 
 /** The text of an answer, in the encoding that its headers or the page itself name. */
-const textOf = ({ body, contentType }: Answer): string => {
-  const named = /charset=["']?([\w:.-]+)/i.exec(contentType)?.[1] ??
+const textOf = ({ body, headers }: Answer): string => {
+  const named = /charset=["']?([\w:.-]+)/i.exec(headers["content-type"] ?? "")?.[1] ??
     /<meta[^>]+charset=["']?([\w:.-]+)/i.exec(body.subarray(0, 1_024).toString("latin1"))?.[1]
   const decoder = Either.getOrElse(Either.try(() => new TextDecoder(named ?? "utf-8")), () => new TextDecoder())
   return decoder.decode(body)
 }
 
-const isHtml = ({ body, contentType }: Answer): boolean =>
+const isHtml = ({ body, headers: { "content-type": contentType = "" } }: Answer): boolean =>
   contentType === ""
     ? /^\s*<(!doctype html|html)/i.test(body.subarray(0, 256).toString("latin1"))
     : /^\s*(text\/html|application\/xhtml\+xml)/i.test(contentType)
@@ -336,7 +336,7 @@ export const pageOf = Effect.fnUntraced(function*(
   answer: Answer,
   format: "markdown" | "text" | "html"
 ): Effect.fn.Return<ToolResult, ToolError> {
-  const { body, contentType, status } = answer
+  const { body, headers: { "content-type": contentType = "" }, status } = answer
   const metadata = { url: url.href, status, contentType, bytes: body.length }
   const mime = imageType(body)
   if (status >= 200 && status < 300 && mime !== undefined) {

@@ -1,6 +1,6 @@
 /** Makes one HTTP request to an address that was checked before. It resolves nothing, and follows no redirect. */
-import type { ToolError } from "@skein/core/Tool"
 import { lookup } from "@skein/domain/Lookup"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as http from "node:http"
 import * as https from "node:https"
@@ -8,17 +8,25 @@ import type { LookupFunction } from "node:net"
 import type { Readable, Transform } from "node:stream"
 import * as zlib from "node:zlib"
 import type { Address } from "../../Network.ts"
-import { refusal } from "../refusal.ts"
 
-/** The maximum size of an answer, in bytes after decompression. */
-export const maximumBody = 5 * 1024 * 1024
+/** Why there is no answer: it was too long, or the request failed. */
+export class HttpFailed extends Data.TaggedError("HttpFailed")<{
+  readonly isTooLong: boolean
+  readonly message: string
+}> {}
 
 /** An answer. The body of a redirect is not read. */
 export interface Answer {
   readonly status: number
-  readonly location: string | undefined
-  readonly contentType: string
+  readonly headers: http.IncomingHttpHeaders
   readonly body: Buffer
+}
+
+/** What to send. */
+interface Request extends Pick<https.RequestOptions, "ca" | "headers" | "method"> {
+  readonly body?: string | undefined
+  /** The maximum size of an answer, in bytes after decompression. */
+  readonly longest: number
 }
 
 const redirects = new Set([301, 302, 303, 307, 308])
@@ -30,36 +38,28 @@ const unpackers = lookup<() => Transform>({
   br: () => zlib.createBrotliDecompress()
 })
 
-/** Requests a URL from one of these addresses and no other. Sends no cookies and no credentials, and uses no proxy. */
-export const httpGet = (
+/** Requests a URL from one of these addresses and no other: a name may lead elsewhere a moment later. Uses no proxy. */
+export const httpRequest = (
   url: URL,
   addresses: ReadonlyArray<Address>,
-  accept: string
-): Effect.Effect<Answer, ToolError> =>
+  { body: sent, longest, ...options }: Request
+): Effect.Effect<Answer, HttpFailed> =>
   Effect.async((resume) => {
-    const fail = (error: Error) =>
-      resume(
-        Effect.fail(
-          refusal("network", `${url.origin} could not be read: ${error.message}. Check the URL, or try again later.`)
-        )
-      )
-
-    const resolveHost: LookupFunction = (_host, options, found) => {
-      if (options.all === true) found(null, addresses.map(({ address, family }) => ({ address, family })))
+    const fail = ({ message }: Error) => resume(new HttpFailed({ isTooLong: false, message }))
+    const resolveHost: LookupFunction = (_host, { all }, found) => {
+      if (all === true) found(null, addresses.map(({ address, family }) => ({ address, family })))
       else found(null, addresses[0]?.address ?? "", addresses[0]?.family)
     }
+    // A separate connection: a shared one may have been opened to another address.
     const request = (url.protocol === "https:" ? https : http).request(url, {
-      // A separate connection: a shared one may have been opened to another address.
+      ...options,
       agent: false,
-      lookup: resolveHost,
-      headers: { accept, "accept-encoding": "gzip, deflate, br", "user-agent": "Mozilla/5.0 (compatible; Skein)" }
+      lookup: resolveHost
     })
     request.on("error", fail)
     request.once("response", (response) => {
-      const status = response.statusCode ?? 0
-      const { headers } = response
-      const answer = (body: Buffer) =>
-        resume(Effect.succeed({ status, location: headers.location, contentType: headers["content-type"] ?? "", body }))
+      const { headers, statusCode: status = 0 } = response
+      const answer = (body: Buffer) => resume(Effect.succeed({ status, headers, body }))
       if (redirects.has(status) && headers.location !== undefined) {
         answer(Buffer.alloc(0))
         request.destroy()
@@ -75,22 +75,13 @@ export const httpGet = (
       stream.on("data", (piece: Buffer) => {
         size += piece.length
         pieces.push(piece)
-        if (size <= maximumBody) return
-        resume(
-          Effect.fail(
-            refusal(
-              "too_large",
-              `${url.href} has more than ${
-                maximumBody / 1024 / 1024
-              } MB, which is the most that is read. Ask for a smaller page.`
-            )
-          )
-        )
+        if (size <= longest) return
+        resume(new HttpFailed({ isTooLong: true, message: `${url.host} answered with more than ${longest / 1024} KB` }))
         unpack?.destroy()
         request.destroy()
       })
       stream.once("end", () => answer(Buffer.concat(pieces)))
     })
-    request.end()
+    request.end(sent)
     return Effect.sync(() => request.destroy())
   })
