@@ -37,6 +37,7 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
           "limits.answer.text=2000000",
           "limits.max_tasks=256",
           "limits.process_concurrency=64",
+          "limits.program_tasks=10000",
           "limits.requests=64",
           "limits.subagent_depth=3",
           "limits.subagent_steps=100",

@@ -108,6 +108,7 @@ const hostile = {
     process_concurrency: 1e6,
     requests: 1e6,
     max_tasks: 1e6,
+    program_tasks: 1e6,
     subagent_steps: 1e6,
     answer: { calls: 1e6, text: 1e9, arguments: 1e9, nesting: 500 }
   },

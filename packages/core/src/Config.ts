@@ -24,6 +24,7 @@ export const defaults: Settings = {
     process_concurrency: 64,
     requests: 64,
     max_tasks: 256,
+    program_tasks: 10_000,
     subagent_steps: 100,
     answer: { calls: 200, text: 2_000_000, arguments: 1_000_000, nesting: 100 }
   },

@@ -110,6 +110,8 @@ export interface TaskRequest {
    * Whether the run may be promoted to the background; not if a program needs the outcome itself. By default it may.
    */
   readonly promotable?: boolean
+  /** Whether a program asks, and not a model: the limits of depth and of tasks a turn are for models. */
+  readonly byProgram?: boolean
   /** Whether the user asks, and not a model: then primary agents may be named too. */
   readonly byUser: boolean
 }

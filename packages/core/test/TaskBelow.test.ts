@@ -99,8 +99,7 @@ describe("a task of a program below a session", () => {
   it.effect.each<[string, { readonly agent?: string; readonly budget?: Budget }, Partial<Limits>, string]>([
     ["an agent that is hidden", { agent: "ghost" }, {}, "unknown_agent"],
     ["an unknown agent", { agent: "nobody" }, {}, "unknown_agent"],
-    ["the depth", {}, { subagent_depth: 0 }, "depth"],
-    ["the limit of tasks", {}, { max_tasks: 0 }, "limit"],
+    ["the limit of a program's tasks", {}, { program_tasks: 0 }, "limit"],
     ["an invalid budget", { budget: { usd: "-1" } }, {}, "budget"]
   ])("is refused for %s", ([, more, limits, reason]) =>
     Effect.gen(function*() {
@@ -112,6 +111,13 @@ describe("a task of a program below a session", () => {
     }).pipe(
       provide({ worker: ["never"] }, { config: { limits } })
     ))
+
+  it.effect("is not bound by the depth and the number that models may reach", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const ask = Task.run({ parentID: id, agent: "worker", prompt: "p" })
+      expect(yield* Effect.all([ask, ask])).toEqual(["found", "found"])
+    }).pipe(provide({ worker: ["found", "found"] }, { config: { limits: { subagent_depth: 0, max_tasks: 0 } } })))
 
   it.effect("does not relax its rules for the caller", () => {
     const script = Scripted.make({ worker: ["ok"] })

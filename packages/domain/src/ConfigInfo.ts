@@ -57,6 +57,11 @@ export const Limits = Schema.Struct({
     "Parallel requests to one model with one key. By default the same as `limits.process_concurrency`."
   ),
   max_tasks: setting(count, amount, "Tasks that one turn of a root may start, at all levels."),
+  program_tasks: setting(
+    count,
+    amount,
+    "Tasks that programs and tools may start in one tree while a process works in it."
+  ),
   subagent_steps: setting(count, amount, "Model requests in a turn of a subagent whose definition has no `steps`."),
   answer: setting(
     AnswerBounds,

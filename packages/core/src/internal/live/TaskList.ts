@@ -61,6 +61,8 @@ export class TaskList<Task> {
   claims = 0
   /** How many tasks this turn has started, at all levels; counted at the root. */
   spawns = 0
+  /** How many tasks programs have started in this tree, at all levels; counted at the root. */
+  programSpawns = 0
   /** The subagents that the user named in this turn: they need no further permission. */
   consents: ReadonlySet<string> = none
 
@@ -125,6 +127,14 @@ export class TaskList<Task> {
     const turn = this.#turns
     return () => {
       if (this.#turns === turn) this.spawns--
+    }
+  }
+
+  /** The same for a task that a program starts. */
+  countProgramSpawn(): () => void {
+    this.programSpawns++
+    return () => {
+      this.programSpawns--
     }
   }
 

@@ -142,6 +142,7 @@ const requestOf = (task: ProgramTask, parentID: SessionID, model: ModelRef | und
     prompt,
     byUser: true,
     promotable: false,
+    byProgram: true,
     ...(model === undefined ? {} : { model }),
     ...(permission === undefined ? {} : { permission }),
     ...(budget === undefined ? {} : { budget }),

@@ -99,7 +99,7 @@ export const checkTask = (request: Omit<TaskRequest, "partID" | "timeout">) =>
 const check = Effect.fnUntraced(function*(parent: Live, request: Omit<TaskRequest, "partID" | "timeout">) {
   const { settings: { limits } } = yield* Config
   const agent = yield* findAgent(request.agent, request.byUser)
-  if (parent.info.depth >= limits.subagent_depth) {
+  if (request.byProgram !== true && parent.info.depth >= limits.subagent_depth) {
     return yield* refuse(
       "depth",
       `Tasks may be nested ${limits.subagent_depth} levels deep (limits.subagent_depth), and this session is at that depth. Do the work here.`

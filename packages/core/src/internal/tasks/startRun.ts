@@ -43,9 +43,17 @@ export type TaskServices =
   | SessionTable
   | Spill
 
-const countSpawn = Effect.fnUntraced(function*(parent: Live) {
+const countSpawn = Effect.fnUntraced(function*(parent: Live, byProgram = false) {
   const { settings: { limits } } = yield* Config
   const root = parent.root
+  if (byProgram) {
+    if (root.tasks.programSpawns < limits.program_tasks) return root.tasks.countProgramSpawn()
+    return yield* new TaskRefused({
+      reason: "limit",
+      message:
+        `Programs have started ${limits.program_tasks} tasks in this tree, which is the limit (limits.program_tasks).`
+    })
+  }
   if (root.tasks.spawns >= limits.max_tasks) {
     return yield* new TaskRefused({
       reason: "limit",
@@ -80,7 +88,7 @@ export const startRun = Effect.fnUntraced(function*(
   also: (run: TaskRun) => ReadonlyArray<Entry> = () => []
 ) {
   const checked = yield* checkTask(request)
-  const uncount = yield* inProject(checked.parent, countSpawn(checked.parent))
+  const uncount = yield* inProject(checked.parent, countSpawn(checked.parent, request.byProgram))
   const counted = <A, E, R>(starting: Effect.Effect<A, E, R>) => Effect.onError(starting, () => Effect.sync(uncount))
   const reservation = yield* counted(reserveFor(checked, request))
   return yield* forkRun(
