@@ -223,6 +223,51 @@ describe("after a crash", () => {
     )
   })
 
+  it.each([true, false])(
+    "a title is asked for again if its process died first, and once: where titles are %s",
+    (titles) => {
+      const nap = SkeinTest.tool("nap", () => Effect.as(Effect.sleep("1 hour"), "slept"), { effect: "safe" })
+      const slow = { text: "never", hangs: true }
+      const purposes: Array<string> = []
+      const noted = (id: SessionID, script: Scripted.Scripted) =>
+        Effect.ensuring(
+          resumed(id),
+          Effect.sync(() => void purposes.push(...script.requests.map(({ origin }) => origin.purpose)))
+        )
+      generations(
+        {
+          scripts: { build: [Scripted.call("nap", {}), "never"], title: [slow] },
+          options: { titles },
+          tools: () => [nap],
+          dies: 5_000,
+          program: Effect.gen(function*() {
+            const { id } = yield* Session.create({ directory: "/work" })
+            yield* Session.prompt(id, "Go")
+          })
+        },
+        {
+          scripts: { build: [{ text: "done", delay: { first: 5_000 } }], title: ["Named"] },
+          options: { titles },
+          tools: () => [SkeinTest.tool("nap", () => Effect.succeed("slept"), { effect: "safe" })],
+          program: (id, script) =>
+            Effect.gen(function*() {
+              yield* noted(id, script)
+              expect((yield* sessionOf(id)).title).toBe(titles ? "Named" : "Go")
+            })
+        },
+        {
+          scripts: {},
+          options: { titles },
+          program: (id, script) =>
+            Effect.gen(function*() {
+              yield* noted(id, script)
+              expect(purposes.filter((purpose) => purpose === "title")).toHaveLength(titles ? 1 : 0)
+            })
+        }
+      )
+    }
+  )
+
   it("a turn that was left alone is asked again where a task of its tree works", () => {
     const task = Scripted.call("task", { description: "d", prompt: "p", subagent_type: "worker", background: true })
     const nap = SkeinTest.tool("nap", () => Effect.as(Effect.sleep("1 hour"), "slept"), { effect: "safe" })

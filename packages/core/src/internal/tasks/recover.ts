@@ -25,11 +25,12 @@ import {
   endQuestions,
   forgiveDeaths
 } from "../conversation/closeTurn.ts"
-import type { Live } from "../live/Live.ts"
+import { type Live, startSideFiber } from "../live/Live.ts"
 import { inProject, SessionTable } from "../live/SessionTable.ts"
 import { disposeOf } from "../live/stop.ts"
 import { openAsks } from "../permission/askedBefore.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
+import { firstWords, makeTitle } from "../summary/makeSummary.ts"
 import { findParent, unknownTask } from "./checkTask.ts"
 import { reopenRun } from "./openRun.ts"
 import { type End, settleRun, startOf, stoppedFromOutside } from "./settleRun.ts"
@@ -155,6 +156,19 @@ const endAsks = Effect.fnUntraced(function*(rootID: SessionID, infos: ReadonlyMa
     return [journal.fact(info, "permission.replied", { id: ask.id, reply: "reject", message, withdrawn: true })]
   })
   if (writes.length > 0) yield* journal.commit(writes)
+})
+
+/** Asks again for the title of a session whose process died in its first turn, before it had one. */
+const titleAgain = Effect.fnUntraced(function*(root: Live) {
+  if (root.running === undefined || !root.hasOpenTurn) return
+  const prompts = (root.messages ?? []).filter(({ info, parts }) =>
+    info.role === "user" && parts.some((part) => part.type !== "text" || part.synthetic !== true)
+  )
+  const said = prompts.flatMap(({ parts }) =>
+    parts.flatMap((part) => part.type === "text" && part.synthetic !== true ? [part.text] : [])
+  ).join("\n")
+  if (prompts.length !== 1 || root.info.title !== firstWords(said)) return
+  yield* startSideFiber(root, inProject(root, makeTitle(root, said)))
 })
 
 /** Leaves a turn that is deadly, so that nothing continues it by itself, and says so once. */
@@ -317,6 +331,7 @@ export const recoverTree = Effect.fnUntraced(function*(
   if (!mayContinue()) return "interrupted" as const
   if (!ofRuns.has(asked.info.id) && !isDeadly(asked)) yield* runner.resume(asked)
   if (asked !== root && !isDeadly(root)) yield* runner.resume(root)
+  if (!isDeadly(root)) yield* titleAgain(root)
   const wasLeft = runs.length > 0 || before.some(hasOpenTurn)
   return wasLeft || root.running !== undefined || asked.running !== undefined
     ? "continued" as const
