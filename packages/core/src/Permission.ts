@@ -63,6 +63,8 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
    * `deny`.
    */
   readonly decide: (subject: Subject, tool: Caller, ask: PermissionAsk) => Effect.Effect<Action, StorageError>
+  /** Whether rules deny some of it, whatever is approved. */
+  readonly denies: (subject: Subject, tool: Caller, ask: PermissionAsk) => boolean
   /** Ends when the call is permitted. A person has 24 hours to answer. The hooks are those of the caller's project. */
   readonly authorise: (
     subject: Subject,

@@ -1,4 +1,5 @@
 /** The `task` tool: how a model starts subagents, several at once, and what it reads of their outcomes. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { Milliseconds } from "@skein/domain/Milliseconds"
 import { formatRef, parseRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
@@ -218,6 +219,8 @@ const parse = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) 
   } satisfies TaskRequest
 })
 
+const isSubagent = ({ hidden, mode }: AgentInfo): boolean => !hidden && mode !== "primary"
+
 /** Describes the tool to one caller; undefined if it can start no agent at all. */
 const describe = Effect.fnUntraced(function*(live: Live) {
   const agents = yield* Agent
@@ -225,13 +228,11 @@ const describe = Effect.fnUntraced(function*(live: Live) {
   const { settings: { limits } } = yield* Config
   if (live.info.depth >= limits.subagent_depth) return undefined
   const subject = yield* subjectOf(live)
-  const lines: Array<string> = []
-  for (const agent of agents.all) {
-    if (agent.hidden || agent.mode === "primary") continue
-    const action = yield* permission.decide(subject, taskCaller, askFor(agent.name, agent.name))
-    if (action === "deny") continue
-    lines.push(`- ${agent.name}: ${agent.description ?? "This subagent should only be called manually by the user."}`)
-  }
+  const lines = agents.all.filter((agent) =>
+    isSubagent(agent) && !permission.denies(subject, taskCaller, askFor(agent.name, agent.name))
+  ).map(({ description, name }) =>
+    `- ${name}: ${description ?? "This subagent should only be called manually by the user."}`
+  )
   return lines.length === 0 ? undefined : `${prompts.taskTool}\n\nAgents:\n${lines.join("\n")}`
 })
 
@@ -258,11 +259,10 @@ const hidden = Effect.fnUntraced(function*(live: Live) {
   const agents = yield* Agent
   const permission = yield* Permission
   const subject = yield* subjectOf(live)
-  for (const agent of agents.all) {
-    if (agent.hidden || agent.mode === "primary") continue
-    if ((yield* permission.decide(subject, taskCaller, ownAsk(agent.name, agent.name))) !== "deny") return []
-  }
-  return ["agent"]
+  const mayMake = agents.all.some((agent) =>
+    isSubagent(agent) && !permission.denies(subject, taskCaller, ownAsk(agent.name, agent.name))
+  )
+  return mayMake ? [] : ["agent"]
 })
 
 /**

@@ -18,7 +18,7 @@ import { askedBefore, askedIn } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
 import { askingRule, isOffered, mayBeDenied, programOf, wouldAllow } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
-import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
+import { isDenied, readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
 /** How long a question may wait before it counts as rejected. */
 const patience = Duration.hours(24)
@@ -315,6 +315,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
             ))
         ),
       offered: isOffered,
+      denies: (given: Subject, tool: Caller, ask: PermissionAsk) => isDenied(atHome(given), tool, ask),
       reply,
       reconsider: (rootID: SessionID) => lookAgain(({ session }) => session.rootID === rootID),
       pending: (rootID?: SessionID) =>

@@ -57,6 +57,10 @@ const allowsAllBash = (rule: Rule): boolean =>
 
 const allowed = (by: Allowance, lasts: boolean): Verdict => ({ action: "allow", by, lasts })
 
+/** Whether rules deny some of a call: nothing else is heard then. */
+export const isDenied = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean =>
+  byRules(subject, tool, ask).reduce<Action>(stricter, byOtherWords(subject, tool, ask)) === "deny"
+
 /** Weighs a call; `approvals` are those that hold for it. */
 export const weigh = <E = StorageError>(
   subject: Subject,
