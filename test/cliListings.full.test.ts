@@ -48,7 +48,7 @@ describe("sessions", () => {
     expect(value).toMatchObject([{ title: "Second\u001b[31m" }, { title: "First" }])
     const { stdout } = await place.run(["sessions"])
     expect(stdout).toMatch(
-      /^SESSION\tCHANGED\tAGENT\tSTEPS\tTOKENS\tTITLE\nses_\w+\t.*\tSecond\\x1b\[31m\nses_\w+\t.*\tFirst\n$/
+      /^SESSION\tCHANGED\tAGENT\tSTEPS\tTOKENS\tCOST\tTITLE\nses_\w+\t.*\t5\t2.0k\t\$0\tSecond\\x1b\[31m\nses_\w+\t.*\t5\t2.0k\t\$0\tFirst\n$/
     )
     expect((await json(place, ["sessions", "--limit", "1"])).value).toHaveLength(1)
 

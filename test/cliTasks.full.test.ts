@@ -28,6 +28,8 @@ describe("tasks", () => {
   const made = async () => {
     const llm = await startLlm(tree)
     const place = sandbox({ llm: llm.url, files: { "old.txt": "old\n" } })
+    const price = { input: "10", output: "20" }
+    place.configure({ provider: { openai: { models: { m: { price } } } } })
     atEnd(llm.close, place.remove)
     for (const args of [["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "first"]]) {
       execFileSync("git", args, { cwd: place.project })
@@ -44,11 +46,18 @@ describe("tasks", () => {
     const { code, stdout } = await place.run(["tasks"])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^TASK\tSTATE\tAGENT\t.*\nses_\w+\tcompleted\tgeneral\t.*\tDo plain\nses_\w+\tcompleted\t.*\tDo apart\n$/
+      /^TASK\tSTATE\tAGENT\t.*\tCOST\tDESCRIPTION\nses_\w+\tcompleted\tgeneral\t.*\t\$0\.0012\tDo plain\nses_\w+\tcompleted\t.*\tDo apart\n$/
     )
     const [run] = JSON.parse((await place.run(["tasks", "list", "--format", "json"])).stdout)
     expect(run).toMatchObject({ state: "settled", prompt: "child plain", outcome: { text: "child plain is done" } })
-    expect((await place.run(["tasks", "show", run.taskID])).stdout).toContain("child plain\n\nchild plain is done\n")
+    expect((await place.run(["tasks", "show", run.taskID])).stdout).toMatch(
+      /^--- run_\w+ {2}completed {2}\S+ s {2}1 step, 110 tokens, \$0\.0012\nchild plain\n\nchild plain is done\n/m
+    )
+    const { rootID } = run
+    expect((await place.run(["sessions", "show", rootID])).stdout).toContain(
+      "used: 5 steps, 550 tokens, $0.0060, with all below it\n"
+    )
+    expect((await place.run(["sessions"])).stdout).toContain("\t5\t550\t$0.0060\tt\n")
     expect(await place.run(["tasks", "wait", run.taskID])).toMatchObject({ code: 0, stderr: "" })
     for (const command of ["show", "wait"]) {
       expect(await place.run(["tasks", command, "ses_x"])).toMatchObject({

@@ -72,7 +72,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(plain).toContain("All \\x1b[2J done.\r\nSecond line.\r\n")
     expect(printed).not.toContain("\u001b[2J")
     expect(plain).toMatch(
-      /completed · [\d.]+ s · 4 steps · 440 tokens · cost unknown · 1 task \(1 completed\)\r\nsession (ses_\w+), continue with: skein run -s \1 "…"\r\n$/
+      /completed · [\d.]+ s · 4 steps · 440 tokens · unpriced · 1 task \(1 completed\)\r\nsession (ses_\w+), continue with: skein run -s \1 "…"\r\n$/
     )
     // The cursor is restored at the end.
     expect(printed.lastIndexOf("\u001b[?25h")).toBeGreaterThan(printed.lastIndexOf("\u001b[?25l"))
@@ -143,7 +143,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     }
     // The last line is longer than the terminal is wide.
     expect(screen.slice(at).replaceAll("\n", "")).toMatch(
-      /Done\.completed · [\d.]+ s · 5 steps · 550 tokens · cost unknownchanged: a\.txtsession (ses_\w+), continue with: skein run -s \1 "…"$/
+      /Done\.completed · [\d.]+ s · 5 steps · 550 tokens · unpricedchanged: a\.txtsession (ses_\w+), continue with: skein run -s \1 "…"$/
     )
     expect(printed).not.toContain("\u001b[2J")
   })

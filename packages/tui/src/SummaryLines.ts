@@ -75,7 +75,7 @@ export const summaryLines = (
       formatDuration(now - tree.root.began),
       `${steps} ${steps === 1 ? "step" : "steps"}`,
       `${formatCount(tokens.input + tokens.output)} tokens${estimated === true ? " (estimated)" : ""}`,
-      cost === "unknown" ? "cost unknown" : formatCost(cost),
+      formatCost(cost),
       ...counted
     ].join(" · "),
     ...fileLine(files),

@@ -7,8 +7,9 @@ export const formatCount = (count: number): string => {
   return `${(count / 1_000_000).toFixed(1)}M`
 }
 
-/** An amount of USD: `$0.0012`, `$0.35`, `$12.40`. */
+/** An amount of USD: `$0.0012`, `$0.35`, `$12.40`; `unpriced` if no price of it is known. */
 export const formatCost = (cost: string): string => {
+  if (cost === "unknown") return "unpriced"
   const amount = Number.parseFloat(cost)
   const more = cost.endsWith("+") ? "+" : ""
   if (amount > 0 && amount < 0.0001) return `<$0.0001${more}`

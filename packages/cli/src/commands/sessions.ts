@@ -13,7 +13,7 @@ import { longestTitle } from "@skein/domain/Typed"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { callLine } from "@skein/tui/CallOutcome"
 import { escapeLine, escapeText } from "@skein/tui/Escape"
-import { formatCount } from "@skein/view/Numbers"
+import { formatCost, formatCount } from "@skein/view/Numbers"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { command, type CommandError, group, type Input } from "../CommandSpec.ts"
@@ -22,7 +22,7 @@ import { readable, serverBackend, warnUnreadable, withSession } from "../interna
 import { directoryFlags, formatFlags, listingFlags, placeFlags, promptFlags } from "../internal/flags.ts"
 import { among, sessionOf } from "../internal/ids.ts"
 import { directoryOf, projectOf } from "../internal/place.ts"
-import { formatTime, printList, printResult, tell } from "../internal/print.ts"
+import { formatTime, printList, printResult, tell, usageText } from "../internal/print.ts"
 import {
   awaitedHost,
   continueText,
@@ -97,6 +97,7 @@ const list = command({
           AGENT: ({ info }) => info.agent,
           STEPS: ({ info }) => String(info.usage.subtree.steps),
           TOKENS: ({ info }) => tokensOf(info),
+          COST: ({ info }) => formatCost(info.usage.subtree.cost),
           TITLE: ({ info }) => `${"  ".repeat(info.depth)}${info.title}`,
           SUMMARY: rows.some(({ summary }) => summary !== undefined) &&
             (({ info }) => info.summary?.text.split("\n", 1)[0]),
@@ -222,6 +223,7 @@ const show = command({
       }
       stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
       if (session.parentID === undefined) stdio.out(`mode: ${modeOf(session)}\n\n`)
+      stdio.out(`used: ${usageText(session.usage.subtree)}${children.rows.length === 0 ? "" : ", with all below it"}\n\n`)
       if (holder !== undefined) stdio.out(`held by: ${holderText(holder)}\n\n`)
       for (const line of workspaceLines(session)) stdio.out(`${line}\n\n`)
       if (isInterrupted) stdio.out(`${yield* leftText(session.rootID)}\n\n`)

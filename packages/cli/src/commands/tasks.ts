@@ -15,7 +15,7 @@ import type { Part } from "@skein/domain/Part"
 import { none, since, type Usage } from "@skein/domain/Usage"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { escapeLine, escapeText } from "@skein/tui/Escape"
-import { formatCount, formatDuration } from "@skein/view/Numbers"
+import { formatCost, formatCount, formatDuration } from "@skein/view/Numbers"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -28,7 +28,7 @@ import { changeable, readable, serverBackend } from "../internal/attach/database
 import { databaseFlags, directoryFlags, formatFlags, listingFlags, placeFlags } from "../internal/flags.ts"
 import { sessionOf, stored } from "../internal/ids.ts"
 import { directoryOf, projectOf } from "../internal/place.ts"
-import { printJson, printLine, printList, warn } from "../internal/print.ts"
+import { printJson, printLine, printList, usageText, warn } from "../internal/print.ts"
 import { awaitedHost, continueText, howToResume, isLeft } from "../internal/where.ts"
 import { cleaned, isolation } from "../internal/worktrees.ts"
 import { Stdio } from "../Stdio.ts"
@@ -213,6 +213,7 @@ const list = command({
           TIME: (run) => timeOf(run, now),
           STEPS: ({ usage }) => String(usage.steps),
           TOKENS: ({ usage: { tokens } }) => formatCount(tokens.input + tokens.output),
+          COST: ({ usage: { cost } }) => formatCost(cost),
           DESCRIPTION: ({ description, taskID }) =>
             `${"  ".repeat(Math.max(0, (depths.get(taskID) ?? 1) - 1))}${description}`
         },
@@ -227,7 +228,9 @@ const worktreeAtEnd = ({ outcome }: TaskRun): string =>
 /** A run, with its prompt and how it ended. `worktree` says where it left its work. */
 const runText = (run: TaskRun, now: number, isLeftOver = false, worktree = worktreeAtEnd(run)): string => {
   const { outcome } = run
-  const head = `--- ${run.id}  ${stateOf(run, isLeftOver)}  ${timeOf(run, now)}\n${escapeText(run.prompt.trim())}\n`
+  const head = `--- ${run.id}  ${stateOf(run, isLeftOver)}  ${timeOf(run, now)}${
+    outcome === undefined ? "" : `  ${usageText(outcome.usage)}`
+  }\n${escapeText(run.prompt.trim())}\n`
   if (outcome === undefined) {
     return `${head}\n(not settled: ${isLeftOver ? leftText(run.rootID) : "a process works on it"})\n`
   }
@@ -350,7 +353,7 @@ const wait = command({
       const now = yield* Clock.currentTimeMillis
       const texts = yield* Effect.forEach(found.value, (run) =>
         Effect.map(worktreeLine([run]), (line) =>
-          runText(run, now) + line))
+          runText(run, now, false, line)))
       stdio.out(texts.join("\n"))
       const isDone = found.value.every(({ outcome }) =>
         outcome?.status === "completed"

@@ -1,7 +1,9 @@
 /** Decides how listings look: columns on a terminal, fields with tabs between them in a pipe, or one JSON value. */
 import { type ConfigIssue, formatIssue, summarise } from "@skein/config/ConfigError"
+import type { Usage } from "@skein/domain/Usage"
 import { escapeLine } from "@skein/tui/Escape"
 import { fit, widthOf } from "@skein/tui/Width"
+import { formatCost, formatCount } from "@skein/view/Numbers"
 import * as Effect from "effect/Effect"
 import { Stdio, type Streams } from "../Stdio.ts"
 import { errorLine } from "./explain.ts"
@@ -133,3 +135,7 @@ export const remark = (issues: ReadonlyArray<ConfigIssue>): Effect.Effect<void, 
   const { line, loud } = summarise(issues)
   return warn(...loud.map((issue) => escapeLine(formatIssue(issue))), ...(line === undefined ? [] : [line]))
 }
+
+/** The steps, tokens and money that were used. */
+export const usageText = ({ cost, steps, tokens }: Usage): string =>
+  `${steps} step${steps === 1 ? "" : "s"}, ${formatCount(tokens.input + tokens.output)} tokens, ${formatCost(cost)}`

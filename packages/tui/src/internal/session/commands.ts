@@ -165,10 +165,10 @@ const cost = withSession(({ model }) =>
   Effect.sync(() => {
     const { tree } = model.live ?? {}
     if (tree === undefined) return
-    const lines = tree.all.map(({ agent, title, usage }) => {
+    const lines = tree.all.map(({ agent, children, title, usage }) => {
       const { input, output } = usage.tokens
-      return `${agent}  ${title}: ${formatCount(input)} in, ${formatCount(output)} out, ${
-        usage.cost === "unknown" ? "cost unknown" : formatCost(usage.cost)
+      return `${agent}  ${title}: ${formatCount(input)} in, ${formatCount(output)} out, ${formatCost(usage.cost)}${
+        children.length === 0 ? "" : ", with all below it"
       }`
     })
     for (const line of lines.slice(0, 40)) model.say(line)
