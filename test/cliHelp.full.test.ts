@@ -22,6 +22,14 @@ it("--help of every command exits with 0, reads no config and opens no database"
   try {
     const all = await helpBelow([])
     expect(all).toEqual(expect.arrayContaining(["run", "sessions prune", "tasks clean", "upgrade", "completions"]))
+    const overview = (await place.run(["--help"], start)).stdout
+    expect(overview).toMatch(/--plain {2,}Prints lines/)
+    expect(overview).toMatch(/--resume {2,}Shows the sessions/)
+    for (const flag of ["--plain", "--resume"]) {
+      const { code, stderr } = await place.run([flag], start)
+      expect(code).toBe(2)
+      expect(stderr).toContain("its input and output have to be a terminal")
+    }
     expect(await place.run(["help", "tasks", "stop"], start)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("Usage: skein tasks stop ID")

@@ -183,6 +183,18 @@ it("config with mistakes: file, line, and a suggestion", async () => {
   expect(ended.stderr).toMatch(/^skein: .*skein\.json:2:3: .*model.*\n$/)
 })
 
+it("config with several mistakes: all at once, each in a line, in `doctor` too", async () => {
+  const permission = { edti: "deny", bash: "alow" }
+  const place = world({ "skein.json": JSON.stringify({ modle: "openai/x", permission }, undefined, 2) })
+  const run = await place.run([...offline, "go"])
+  for (const meant of ["model", "edit", "allow"]) expect(run.stderr).toContain(`did you mean "${meant}"?`)
+  const { stdout } = await place.run(["doctor"])
+  expect(stdout).not.toContain("\\n")
+  const shown = stdout.split("\n").filter((line) => line.includes("skein.json:"))
+  expect(shown.length).toBe(3)
+  for (const line of shown.slice(1)) expect(line).toMatch(/^ {20}\S/)
+})
+
 it("a database of another program is refused, and stays unchanged", async () => {
   const place = world()
   const file = join(place.home, "other.db")

@@ -1,6 +1,8 @@
 /** `skein mcp list`, `add`, `remove` and `test`, as users call them. */
 import { spawn } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, it, vi } from "vitest"
@@ -111,6 +113,19 @@ it("testing a server shows its revision, its tools and what is left out", async 
     revision: "2025-11-25",
     tools: [{ name: "echo", as: "mcp_fake_echo" }]
   })
+})
+
+it("testing a server names the status of its answer, and variables of its config that are not set", async () => {
+  const { mcp, write } = world()
+  const http = createServer((_, response) => response.writeHead(404).end())
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
+  atEnd(() => void http.close())
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
+  write(JSON.stringify({ mcp: { docs: { url, headers: { Authorization: "Bearer ${NO_SUCH_TOKEN}" } } } }))
+  const { code, stderr } = await mcp("test", "docs")
+  expect(code).not.toBe(0)
+  expect(stderr).toContain("(HTTP status 404)")
+  expect(stderr).toContain("Not set in the environment: NO_SUCH_TOKEN")
 })
 
 it("testing a server that cannot be used fails with the reason", async () => {

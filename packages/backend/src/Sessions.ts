@@ -137,7 +137,7 @@ export interface Sessions {
    * undefined if none has ended.
    */
   readonly rest: (id: SessionID) => Effect.Effect<Turn | undefined, BackendError>
-  /** Waits until no summary of a session is being written that would be lost with this process. */
+  /** Waits until no title or summary of a session is being written that would be lost with this process. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, BackendError>
   /**
    * Detaches from a session. In this process, running work is interrupted and continues with the next prompt or

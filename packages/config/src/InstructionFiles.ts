@@ -270,7 +270,7 @@ export const layer = (
             for (const issue of warnings.map(formatIssue)) {
               if (reported.has(issue)) continue
               reported.add(issue)
-              yield* Effect.logWarning("Instructions", issue)
+              yield* Effect.annotateLogs(Effect.logWarning("Instructions", issue), "notice", true)
             }
             return text
           }).pipe(Effect.provide(context))

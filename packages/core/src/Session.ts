@@ -163,7 +163,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     id: SessionID,
     receipt?: Keyed
   ) => Effect.Effect<EventProperties<"session.compacted">, CompactError>
-  /** Waits until no automatic summary of a session (`summaries` in the config) is being written. */
+  /** Waits until neither the title nor an automatic summary of a session (`summaries` in the config) is being written. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   /**
    * Ends what runs here of the whole tree of a session, without storing an end. Calls that have begun get a second to end.

@@ -45,6 +45,21 @@ describe("the title of a session", () => {
       expect(titles[0]).toMatchObject({ tools: [], origin: { path: ["title"] } })
     }))
 
+  it.effect("is waited for by a program that ends, once a model is asked for it", () => {
+    const script = Scripted.make({ build: ["ok"], title: [{ text: "CLI entry point", delay: { first: 60_000 } }] })
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const { id } = yield* session.create({ directory: "/work" })
+      yield* session.prompt(id, "Where is the CLI entry?")
+      const waiting = yield* Effect.fork(session.summarized(id))
+      yield* TestClock.adjust("59 seconds")
+      expect((yield* Fiber.poll(waiting))._tag).toBe("None")
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(waiting)
+      expect((yield* session.get(id)).title).toBe("CLI entry point")
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
+
   it.effect("does not delay a turn", () =>
     Effect.gen(function*() {
       const { title, turn } = yield* titled([{ text: "Late", delay: { first: 60_000 } }])

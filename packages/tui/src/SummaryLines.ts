@@ -17,16 +17,18 @@ export interface Ended {
 /** How many files are named. */
 const named = { files: 8 }
 
+/** Those that did not settle `continue` if the run was left on a server. */
 const taskLines = (
   tree: AgentTree,
-  reported: ReadonlySet<SessionID>
+  reported: ReadonlySet<SessionID>,
+  isLeft: boolean
 ): { readonly counted: ReadonlyArray<string>; readonly failed: ReadonlyArray<string> } => {
   const outcomes = new Map<string, number>()
   const failed: Array<string> = []
   for (const { agent, id, state, title } of tree.all.slice(1)) {
-    const outcome = state.type === "settled" ? state.outcome.status : "unfinished"
+    const outcome = state.type === "settled" ? state.outcome.status : isLeft ? "continuing" : "unfinished"
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-    if (outcome === "completed" || reported.has(id)) continue
+    if (outcome === "completed" || outcome === "continuing" || reported.has(id)) continue
     const why = state.type === "settled" ? `: ${escapeLine(reason(state.outcome).slice(0, 200))}` : ""
     failed.push(`✗ ${escapeLine(agent)}  ${escapeLine(title.slice(0, 80))}  ${outcome.replaceAll("_", " ")}${why}`)
   }
@@ -66,7 +68,7 @@ export const summaryLines = (
     readonly way?: string
   }
 ): ReadonlyArray<string> => {
-  const { counted, failed } = taskLines(tree, reported)
+  const { counted, failed } = taskLines(tree, reported, result.outcome === "left")
   const { cost, estimated, steps, tokens } = result.usage
   return [
     ...failed,

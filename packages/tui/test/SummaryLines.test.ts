@@ -18,3 +18,10 @@ it("names each failed task with its reason, except those whose failure was told"
   )
   expect(lines[10]).toContain("12 tasks (12 failed)")
 })
+
+it("names no task as failed that continues on a server", () => {
+  const story = new TreeStory("build", "t").delegate("t1", "general", "Part 1")
+  const result = { outcome: "left", usage: none, sessionID: "ses_root", text: "" } as unknown as Ended
+  const [line] = summaryLines(story.tree, result, { files: [], now: 0, reported: new Set() })
+  expect(line).toMatch(/^left · .*1 task \(1 continuing\)$/)
+})

@@ -24,7 +24,7 @@ export const placeOf = (
   if (asks > 0) return { group: "needs you", why: asks === 1 ? "1 question" : `${asks} questions` }
   switch (status.type) {
     case "busy":
-      return { group: "running", why: `step ${status.step}` }
+      return { group: "running", why: `step ${status.step + 1}` }
     case "compacting":
       return { group: "running", why: "summarises" }
     case "queued":

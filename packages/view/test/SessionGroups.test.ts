@@ -14,7 +14,7 @@ const ended = (how: string, more: object = {}) => ({ turn: { began: 0, ended: { 
 
 it.each([
   [row({}, 2), "needs you", "2 questions"],
-  [row({ status: { type: "busy", step: 3 } }), "running", "step 3"],
+  [row({ status: { type: "busy", step: 3 } }), "running", "step 4"],
   [row({ status: { type: "compacting" } }), "running", "summarises"],
   [row(ended("completed"), 0, true), "running", "its tasks work in the background"],
   [row({ status: { type: "queued", position: 2 } }), "waiting", "queued, place 2"],

@@ -342,10 +342,10 @@ const checkKeys = (directory: string | undefined) =>
     return [modelCheck(isAny, yield* usualModel(settings, origins)), ...checks, ...others, ...packages, ...ollama]
   })
 
-const lineOf = ({ detail, fix, name, state }: Check): string =>
-  `${state.padEnd(7)}  ${name.padEnd(9)}  ${escapeLine(detail)}${
-    fix === undefined ? "" : `\n${" ".repeat(20)}${escapeLine(fix)}`
-  }\n`
+const lineOf = ({ detail, fix, name, state }: Check): string => {
+  const lines = [...detail.split("\n"), ...(fix === undefined ? [] : [fix])].map(escapeLine)
+  return `${state.padEnd(7)}  ${name.padEnd(9)}  ${lines.join(`\n${" ".repeat(20)}`)}\n`
+}
 
 /** Checks everything; exits with 1 if something essential is broken. */
 export const doctor = commandBody({

@@ -223,7 +223,9 @@ const show = command({
       }
       stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
       if (session.parentID === undefined) stdio.out(`mode: ${modeOf(session)}\n\n`)
-      stdio.out(`used: ${usageText(session.usage.subtree)}${children.rows.length === 0 ? "" : ", with all below it"}\n\n`)
+      stdio.out(
+        `used: ${usageText(session.usage.subtree)}${children.rows.length === 0 ? "" : ", with all below it"}\n\n`
+      )
       if (holder !== undefined) stdio.out(`held by: ${holderText(holder)}\n\n`)
       for (const line of workspaceLines(session)) stdio.out(`${line}\n\n`)
       if (isInterrupted) stdio.out(`${yield* leftText(session.rootID)}\n\n`)

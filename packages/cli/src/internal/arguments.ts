@@ -274,7 +274,8 @@ const flagsElsewhere: Readonly<Record<string, string>> = {
 }
 
 const printing = "`skein run PROMPT` prints the answer and exits."
-const resuming = "`skein run -s ID PROMPT` continues a session, and `skein --resume` on a terminal lets you choose one."
+const resuming =
+  "`skein run -s ID PROMPT` continues a session. `skein --resume` lets you choose one: its input and output have to be a terminal."
 const permitting =
   "Set `permission` in skein.json, such as { \"permission\": { \"bash\": { \"git *\": \"allow\" } } }, or pass --mode."
 
@@ -286,6 +287,10 @@ const hintsElsewhere: Readonly<Record<string, { readonly where: string; readonly
   "--allowedTools": { where: "mode", hint: permitting },
   "--disallowed-tools": { where: "mode", hint: permitting.replace("allow", "deny") },
   "--disallowedTools": { where: "mode", hint: permitting.replace("allow", "deny") },
+  "--plain": {
+    where: "session",
+    hint: "`skein --plain` opens a session in lines: its input and output have to be a terminal."
+  },
   "--print": { where: "no-wait", hint: printing },
   "--prompt": { where: "no-wait", hint: printing },
   "--resume": { where: "session", hint: resuming },

@@ -1,6 +1,7 @@
 /** Generates the help from the declarations of the commands. */
-import type { CommandEntry, CommandSpec } from "../CommandSpec.ts"
+import type { CommandEntry, CommandSpec, Flags } from "../CommandSpec.ts"
 import { flagText } from "./arguments.ts"
+import { runFlags, sessionFlags } from "./flags.ts"
 
 const table = (rows: ReadonlyArray<readonly [left: string, right: string]>): string => {
   const width = Math.min(36, Math.max(...rows.map(([left]) => left.length)))
@@ -9,8 +10,8 @@ const table = (rows: ReadonlyArray<readonly [left: string, right: string]>): str
   ).join("\n")
 }
 
-const flagRows = (command: CommandSpec) =>
-  Object.entries(command.flags).map(([name, flag]) =>
+const rowsOf = (flags: Flags) =>
+  Object.entries(flags).map(([name, flag]) =>
     [`${flag.short === undefined ? "   " : `-${flag.short},`} ${flagText(name, flag)}`, flag.description] as const
   )
 
@@ -19,6 +20,9 @@ const overview = (commands: ReadonlyArray<CommandEntry>, version: string): strin
 
 Usage: skein COMMAND [flags]
        skein [prompt…] [flags]    opens a session on a terminal, else the same as \`skein run\`
+
+On a terminal, \`skein\` takes the flags of \`skein run\`, and these:
+${table(rowsOf(Object.fromEntries(Object.entries(sessionFlags).filter(([name]) => !(name in runFlags)))))}
 
 Commands:
 ${table(commands.map(({ aliases = [], name, summary }) => [[name, ...aliases].join(", "), summary]))}
@@ -39,7 +43,7 @@ const helpOfCommand = (path: ReadonlyArray<CommandSpec>, command: CommandSpec): 
         )
       }`
     ]),
-    ...(Object.keys(command.flags).length === 0 ? [] : [`Flags:\n${table(flagRows(command))}`])
+    ...(Object.keys(command.flags).length === 0 ? [] : [`Flags:\n${table(rowsOf(command.flags))}`])
   ]
   return `${sections.join("\n\n")}\n`
 }

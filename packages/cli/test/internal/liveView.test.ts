@@ -117,6 +117,7 @@ it("the advice covers each denial, and names the project's rule that no config o
 it.each([
   ["invalid_request", "Continue with another model: `skein sessions resume ses_1 -m PROVIDER/MODEL`."],
   ["ContextOverflow", "Continue with another model: `skein sessions resume ses_1 -m PROVIDER/MODEL`."],
+  ["rate_limit", "Wait, then continue with `skein sessions resume ses_1`."],
   ["auth", "Then continue with `skein sessions resume ses_1`."],
   ["network", "Continue with `skein sessions resume ses_1`."]
 ])("the way to continue after %s does not repeat the failure", (tag, remedy) => {

@@ -1,7 +1,10 @@
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { expect, it } from "vitest"
-import { TaskLabels } from "../../src/internal/run/plain.ts"
+import { plain, TaskLabels } from "../../src/internal/run/plain.ts"
+import type { Streams } from "../../src/Stdio.ts"
 
 const id = (name: string) => name as SessionID
 
@@ -23,6 +26,44 @@ it("names a task once a second one has begun, and never the root", () => {
   expect(labels.of(id("a"))).toBe(" (Look again)")
   expect(labels.of(id("b"))).toBe(` (\\x1b[31m${"x".repeat(75)}…)`)
   expect(labels.of(id("root"))).toBe("")
+})
+
+it("names tasks that continue from their first line on", () => {
+  const lines: Array<string> = []
+  const presenter = plain({ err: (line: string) => void lines.push(line) } as unknown as Streams)
+  const run = (task: string) => ({
+    taskID: id(task),
+    parentID: id("root"),
+    partID: `prt_${task}`,
+    agent: "general",
+    description: `Do ${task}`
+  })
+  presenter.begin(
+    { id: id("root") } as unknown as SessionInfo,
+    new Map(),
+    [run("a"), run("b")] as unknown as ReadonlyArray<TaskRun>
+  )
+  const read = {
+    type: "tool",
+    id: "prt_1",
+    sessionID: id("a"),
+    tool: "read",
+    state: { status: "running", input: { filePath: "x" } }
+  }
+  presenter.event(
+    {
+      type: "message.part.updated",
+      sessionID: id("a"),
+      depth: 1,
+      timestamp: 0,
+      properties: { part: read }
+    } as unknown as Event
+  )
+  expect(lines).toEqual([
+    "> task description=Do a subagent_type=general",
+    "> task description=Do b subagent_type=general",
+    "  > subagent:read path=x limit=all (Do a)"
+  ])
 })
 
 it("knows tasks of an earlier process by their titles", () => {

@@ -75,7 +75,7 @@ export const settleContent = (
   }
 }
 
-/** The keys without a fault, so that what they say can be checked further. Of agents, those without one. */
+/** The keys without a fault, so that what they say can be checked further. Of agents and rules, those without one. */
 const withoutFaults = (tree: Located, faults: ReadonlyArray<Fault>): Located => {
   const without = (node: Located, path: string): Located =>
     node.kind !== "object" ? node : {
@@ -84,8 +84,9 @@ const withoutFaults = (tree: Located, faults: ReadonlyArray<Fault>): Located => 
         const key = `${path}${entry.key}`
         const isWrong = faults.some((fault) => fault.key === undefined || `${fault.key}.`.startsWith(`${key}.`))
         if (!isWrong) return [entry]
-        return key === "agent" && entry.value.kind === "object" && faults.every((fault) => fault.key !== "agent")
-          ? [{ ...entry, value: without(entry.value, "agent.") }]
+        const isSplit = /^(?:agent|permission)$/.test(key) && faults.every((fault) => fault.key !== key)
+        return isSplit && entry.value.kind === "object"
+          ? [{ ...entry, value: without(entry.value, `${key}.`) }]
           : []
       })
     }

@@ -228,14 +228,15 @@ const overHttp = Effect.fnUntraced(
     // A token that the user's config has counts, and no login.
     const isGiven = Object.keys(headers).some((key) => key.toLowerCase() === "authorization")
     const login = isGiven ? undefined : yield* keptLogin(host, name, url.href, makeAuthFetch(host, url))
-    const { ended, isRefused, transport, whyEnded } = yield* makeHttpTransport(host, url, headers, kind, login)
+    const { ended, refusal, transport, whyEnded } = yield* makeHttpTransport(host, url, headers, kind, login)
     const leftOut = yield* Effect.mapError(
       connected(client, transport, host),
       (error) => {
-        if (isRefused() && !isGiven) return new ServerFailed({ message: needsLogin(name) })
+        const status = refusal()
+        if (status === 401 && !isGiven) return new ServerFailed({ message: needsLogin(name) })
         // What ended the connection says more than that it could not be agreed on a revision.
-        const why = whyEnded()
-        return why === undefined ? error : new ServerFailed({ message: why })
+        const why = whyEnded() ?? error.message
+        return new ServerFailed({ message: status === undefined ? why : `${why} (HTTP status ${status})` })
       }
     )
     return { client, leftOut, ended, whyEnded } satisfies Reached
@@ -272,13 +273,23 @@ const reach = (target: Target, changes: Changes): Effect.Effect<Reached, ServerF
     : overHttpEither(target, where, changes)
 }
 
+/** What a failure says besides: the variables that the config names, and that are not set. */
+const unset = (config: McpServerConfig, { variables }: Filler): string => {
+  const named = [...JSON.stringify(config).matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = ""]) => name)
+  const missing = [...new Set(named)].filter((name) => variables[name] === undefined)
+  return missing.length === 0 ? "" : `. Not set in the environment: ${missing.join(", ")}`
+}
+
 /** Reaches a server; when the scope closes, nothing of it is left. */
 export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, Scope.Scope> =>
   Effect.gen(function*() {
     const changes = { tools: yield* Queue.sliding<void>(1), prompts: yield* Queue.sliding<void>(1) }
     const config = yield* fillIn(given.config, given.host)
     given.host.hide(config)
-    const { client, ended, leftOut, whyEnded } = yield* reach({ ...given, config }, changes)
+    const { client, ended, leftOut, whyEnded } = yield* Effect.mapError(
+      reach({ ...given, config }, changes),
+      ({ message }) => new ServerFailed({ message: message + unset(given.config, given.host) })
+    )
     const isOnThisMachine = config.url === undefined || isHere(new URL(config.url))
     if (isOnThisMachine && client.getServerVersion()?.name === "skein") {
       return yield* new ServerFailed({ message: isSkeinItself })

@@ -63,8 +63,8 @@ interface HttpTransport {
   readonly transport: Transport
   readonly ended: Effect.Effect<string>
   readonly whyEnded: () => string | undefined
-  /** Whether it refused a request for want of a login. */
-  readonly isRefused: () => boolean
+  /** The status of the last answer that was an error; undefined if there was none. */
+  readonly refusal: () => number | undefined
 }
 
 /** Makes the transport of a server at a URL. */
@@ -82,10 +82,10 @@ export const makeHttpTransport = (
       Deferred.unsafeDone(ended, Effect.succeed(whyEnded))
     }
     const send = boundedFetch(host.fetch)
-    let isRefused = false
+    let refusal: number | undefined
     const watched: McpHost["fetch"] = (to, init) =>
       send(to, init).then((response) => {
-        if (response.status === 401) isRefused = true
+        if (response.status >= 400) refusal = response.status
         // A restarted server no longer knows the session.
         if (response.status === 404 && new Headers(init?.headers).has("mcp-session-id")) {
           finish("it no longer knows this session")
@@ -103,5 +103,5 @@ export const makeHttpTransport = (
     const transport = kind === "sse"
       ? new SSEClientTransport(url, options)
       : new StreamableHTTPClientTransport(url, options)
-    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded, isRefused: () => isRefused }
+    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded, refusal: () => refusal }
   })

@@ -66,6 +66,19 @@ describe("what is printed", () => {
     expect(lines.split("∴").length).toBe(2)
   })
 
+  it("does not stop tasks in the background with Esc once the turn has ended", () => {
+    const seat = new Seat().prompted("go").delegated("a", "Look around")
+    seat.tell("background_task.started", { task_id: "ses_a", description: "Look around" }, "ses_a")
+    const turn = { began: 0, ended: { at: 1, how: "completed" } }
+    const info = { id: "ses_1", rootID: "ses_1", depth: 0, agent: "build", title: "t", turn }
+    seat.tell("session.updated", {
+      info: { ...info, usage: { own: none, subtree: none }, time: { created: 0, updated: 1 } }
+    })
+    seat.ends().escape().frame()
+    expect(seat.model.take()).toEqual([])
+    expect(seat.below).toContain("Stop a background task in the tree: Ctrl+T, then `s`.")
+  })
+
   it("says when a task in the background has ended, above the words about it", async () => {
     const seat = new Seat().prompted("go").delegated("a", "Look around").delegated("b", "Wait")
     const ends = (id: string, status: string) => {

@@ -15,8 +15,8 @@ const ofModel: ReadonlySet<string> = new Set([
   "ContextOverflow"
 ])
 
-/** Errors that come again until you fix what their message names. */
-const untilFixed: ReadonlySet<string> = new Set(["auth", "rate_limit"])
+/** What to do first about errors that come again until then. */
+const before: Readonly<Record<string, string>> = { auth: " Then", rate_limit: " Wait, then" }
 
 /** How to continue a session that did not finish; `way` are the flags that reach it. */
 const resume = ({ error, outcome, sessionID, stored }: RunResult, way: string): string => {
@@ -26,7 +26,8 @@ const resume = ({ error, outcome, sessionID, stored }: RunResult, way: string): 
   if (ofModel.has(tag)) {
     return ` Continue with another model: \`skein sessions resume ${sessionID}${way} -m PROVIDER/MODEL\`.`
   }
-  if (untilFixed.has(tag)) return ` Then continue with \`skein sessions resume ${sessionID}${way}\`.`
+  const first = before[tag]
+  if (first !== undefined) return `${first} continue with \`skein sessions resume ${sessionID}${way}\`.`
   return ` Continue with \`skein sessions resume ${sessionID}${way}${budgetFlags[error?.which ?? ""] ?? ""}\`.${
     outcome === "stopped" ? " It asks the agent to continue; stopped tasks stay stopped." : ""
   }`

@@ -119,7 +119,7 @@ export const executeRun = (
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) yield* showCause(exit.cause, flags["log-format"] === "json")
         // A person who has read the answer may close the terminal.
-        if (Exit.isSuccess(exit)) yield* Effect.exit(restore(progress.after))
+        if (stop.reason() === undefined) yield* Effect.exit(restore(progress.after))
         return result.exitCode
       })
     )

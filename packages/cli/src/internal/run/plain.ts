@@ -3,7 +3,7 @@
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionID } from "@skein/domain/Id"
-import { reason, worktreeText } from "@skein/domain/Outcome"
+import { reason, type TaskRun, worktreeText } from "@skein/domain/Outcome"
 import type { ToolPart } from "@skein/domain/Part"
 import { callLine, failureOf, subjectOf } from "@skein/tui/CallOutcome"
 import { escapeLine } from "@skein/tui/Escape"
@@ -21,11 +21,16 @@ export class TaskLabels {
   readonly #descriptions = new Map<SessionID, string>()
   readonly #begun = new Set<SessionID>()
 
+  /** A task has begun, in this process or before. */
+  began(task: SessionID, description: string): void {
+    this.#begun.add(task)
+    this.#descriptions.set(task, description)
+  }
+
   /** Reads an event. */
   see(event: Event): void {
     if (event.type === "subagent.created") {
-      this.#begun.add(event.properties.task_id)
-      this.#descriptions.set(event.properties.task_id, event.properties.description)
+      this.began(event.properties.task_id, event.properties.description)
     } else if (event.type === "session.created" || event.type === "session.updated") {
       const { id, parentID, title } = event.properties.info
       // A task that continues after a crash is not created again.
@@ -173,6 +178,11 @@ class Calls {
     return []
   }
 
+  /** The line of a call of `task` that an earlier process began. */
+  continues({ agent, description, partID }: TaskRun): ReadonlyArray<string> {
+    return partID === undefined ? [] : this.#begins(partID, "task", { description, subagent_type: agent }, 0)
+  }
+
   #begins(id: string, tool: string, input: unknown, depth: number): ReadonlyArray<string> {
     if (this.#shown.has(id)) return []
     this.#shown.add(id)
@@ -198,7 +208,10 @@ export const plain = (stdio: Streams): Presenter => {
   }
   return {
     deltas: false,
-    begin: () => undefined,
+    begin: ({ id }, _, continued) => {
+      for (const { description, taskID } of continued) labels.began(taskID, description)
+      for (const run of continued) if (run.parentID === id) tell(calls.continues(run), 0, id)
+    },
     event: (event) => {
       labels.see(event)
       tell(linesOf(event, calls), event.depth, event.sessionID)

@@ -2,6 +2,7 @@
 import type { Backend } from "@skein/backend/Backend"
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
+import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { escapeText } from "@skein/tui/Escape"
@@ -14,8 +15,12 @@ import type { RunResult } from "./result.ts"
 export interface Presenter {
   /** Whether it wants the deltas of growing text. */
   readonly deltas: boolean
-  /** The session is known, and the colours of agents that have one. The session's events follow. */
-  readonly begin: (session: SessionInfo, colors: ReadonlyMap<string, string>) => void
+  /** The session is known, the colours of agents that have one, and the runs that continue. The session's events follow. */
+  readonly begin: (
+    session: SessionInfo,
+    colors: ReadonlyMap<string, string>,
+    continued: ReadonlyArray<TaskRun>
+  ) => void
   /** Called immediately for each event of the tree. */
   readonly event: (event: Event) => void
   /** A question was already pending when the events began. Absent if Skein cannot ask anyone. */

@@ -26,7 +26,7 @@ import { type InterruptedTask, nothing, ofTimeout, ofTurn, type RunResult } from
 import { forked, onBackend, type Target } from "./target.ts"
 import { answered, continueSession, runTurn } from "./turn.ts"
 
-/** How long a summary may take after the result was printed, in milliseconds. */
+/** How long a title or a summary may take after the result was printed, in milliseconds. */
 const summaryPatience = 10_000
 
 /** Where a run works, and the mode on the command line. */
@@ -231,7 +231,10 @@ export const prompted = Effect.fnUntraced(function*(
     Effect.timeoutOption(summaryPatience),
     Effect.catchAll((error) => Effect.logWarning("No summary", error.message))
   )
-  presenter.begin(current, colorsOf(agents))
+  const runs = place.target.session === undefined || flags.fork
+    ? []
+    : yield* allPages((page) => backend.tasks.list(current.id, page))
+  presenter.begin(current, colorsOf(agents), runs.filter(({ state }) => state !== "settled"))
   tellWaiting(waiting, presenter, progress)
   const mode = place.typed ?? (yield* storedMode(current, onBackend(backend)))
   if (mode !== undefined && mode !== "ask") note(`mode: ${mode}`)

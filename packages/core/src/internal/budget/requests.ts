@@ -122,7 +122,7 @@ export const unpriced = (node: BudgetNode, { price, ...model }: ModelInfo): Mode
     reason: "unknown_price",
     message: `Skein cannot enforce the budget of ${holder.session.account?.limit.usd} USD: the price of ${
       formatRef(model)
-    } is unknown. Set provider.${model.providerID}.models.${model.modelID}.price in skein.json, or drop --budget-usd.`
+    } is unknown. Set provider.${model.providerID}.models.${model.modelID}.price in skein.json, or drop that budget (\`--budget-usd\`, or \`budget.usd\` in config).`
   })
 }
 

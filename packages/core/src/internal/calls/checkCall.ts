@@ -33,9 +33,11 @@ const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | und
     return Either.left(
       refused(
         "unknown_tool",
-        `There is no tool "${part.tool.slice(0, 64)}" here. ${whyMissing === undefined ? "" : `${whyMissing} `}Tools: ${
-          offered.join(", ")
-        }.`
+        `There is no tool "${part.tool.slice(0, 64)}" here. ${whyMissing === undefined ? "" : `${whyMissing} `}${
+          offered.length === 0
+            ? "This answer may call no tool: conclude in text."
+            : `Tools: ${offered.join(", ")}.`
+        }`
       )
     )
   }

@@ -55,7 +55,7 @@ const isRefused = (error: StorageError): boolean => error.reason === "held"
 const heldElsewhere = (rootID: SessionID, owner: string | undefined) => {
   const url = owner === undefined ? undefined : addressOf(owner)
   const message = url === undefined
-    ? `Another process works in the session ${rootID}. Wait for it, stop it there, or continue with a copy: skein run --fork -s ${rootID}.`
+    ? `Another process works in the session ${rootID}. Wait for it, or stop it with \`skein sessions stop ${rootID}\`. \`skein run --fork -s ${rootID} "…"\` continues a copy instead.`
     : `The server at ${url} works in the session ${rootID}. Work through it: skein run --attach=${url} -s ${rootID}, with its token in SKEIN_TOKEN. Or continue with a copy: skein run --fork -s ${rootID}.`
   return new StorageError({ operation: "hold", reason: "held", message })
 }

@@ -185,6 +185,8 @@ interface SummaryState {
   isStale: boolean
   /** The fiber that renews it after the last turn that changed files. */
   renewal: Fiber.Fiber<void> | undefined
+  /** Asks a model for the title, which is charged: not before the first request of the turn is answered. */
+  title: Fiber.Fiber<unknown, unknown> | undefined
 }
 
 /** What a session in memory is made of. */
@@ -216,7 +218,7 @@ export class Live implements BudgetedSession {
   readonly tasks = new TaskList<RunningTask>()
   readonly assignment: Assignment
   readonly request = new Requests()
-  readonly summary: SummaryState = { isStale: false, renewal: undefined }
+  readonly summary: SummaryState = { isStale: false, renewal: undefined, title: undefined }
   /** That of the tree. */
   readonly pause: TreePause
   #status: SessionStatus = { type: "idle" }

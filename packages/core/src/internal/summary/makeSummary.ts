@@ -99,12 +99,15 @@ export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.E
   live.summary.renewal = yield* startSideFiber(live, inProject(live, renewed(live)))
 })
 
-/** Waits until the summary of a session is no longer being renewed. */
+/** Waits until the title of a session that a model was asked for is there, and its summary is no longer being renewed. */
 export const summarized = (live: Live): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { renewal } = live.summary
-    if (renewal === undefined) return Effect.void
-    return Effect.flatMap(Fiber.await(renewal), () => live.summary.renewal === renewal ? Effect.void : summarized(live))
+    const { renewal, title } = live.summary
+    const titled = title === undefined ? Effect.void : Fiber.await(title)
+    if (renewal === undefined) return Effect.asVoid(titled)
+    return Effect.zipRight(titled, Fiber.await(renewal)).pipe(
+      Effect.flatMap(() => live.summary.renewal === renewal ? Effect.void : summarized(live))
+    )
   })
 
 /** Whether a model is asked for the titles of sessions. Only where the program wants that: it costs a request. */
@@ -130,6 +133,7 @@ export const makeTitle = Effect.fn("Session.title")(
   function*(live: Live, text: string) {
     if (!(yield* Titles)) return
     yield* live.connected.await
+    live.summary.title = yield* Effect.withFiberRuntime<Fiber.Fiber<unknown, unknown>>(Effect.succeed)
     const journal = yield* Journal
     const title = yield* askHidden(live, { purpose: "title", text: text.slice(0, 4_000), urgent: false })
     const clean = firstWords(title.replaceAll(/^["'\s]+|["'\s]+$/g, ""))

@@ -321,6 +321,13 @@ export class SessionModel {
   }
 
   #escape({ steady }: Moment): void {
+    const { info, state } = this.#live?.tree.root ?? {}
+    const isTurnOver = state?.type === "working" && state.what === "waits for its tasks" &&
+      info?.turn?.ended !== undefined
+    if (isTurnOver) {
+      this.hint = "The turn has ended. Stop a background task in the tree: Ctrl+T, then `s`."
+      return
+    }
     if (this.isWorking) {
       this.later.hold()
       return this.request({ type: "stop" })
