@@ -8,6 +8,15 @@ import { version } from "./internal/version.ts"
 /** Tells the launcher that this run is one whose compiled code is worth keeping; the program as modules has no such thing. */
 declare const __skeinPrompts: (() => void) | undefined
 
+/** Effect reads a stack as it loads, and for the first one V8 counts the lines of the whole script: some 8 ms. */
+const withoutStacks = <A>(load: () => Promise<A>): Promise<A> => {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  return load().finally(() => {
+    Error.stackTraceLimit = stackTraceLimit
+  })
+}
+
 const execute = (parsed: Parsed): unknown => {
   switch (parsed._tag) {
     case "Help":
@@ -22,7 +31,7 @@ const execute = (parsed: Parsed): unknown => {
     case "Run": {
       const { command: { load, name }, input } = parsed
       if ((name === "run" || name === "session") && typeof __skeinPrompts !== "undefined") __skeinPrompts()
-      return Promise.all([import("./internal/launch.ts"), load()]).then(([{ launch }, run]) =>
+      return withoutStacks(() => Promise.all([import("./internal/launch.ts"), load()])).then(([{ launch }, run]) =>
         launch(run(input), {
           database: typeof input.flags["db"] === "string" ? input.flags["db"] : undefined,
           verbose: input.flags["verbose"] === true,

@@ -190,7 +190,11 @@ export const layer = (options: OpenAiCompatibleOptions & { readonly model: strin
     Provider,
     Effect.map(
       make(options),
-      (vendor) => toProvider([vendor], Effect.succeed({ providerID: options.id, modelID: options.model }))
+      (vendor) =>
+        toProvider(
+          new Map([[vendor.id, Effect.succeed(vendor)]]),
+          Effect.succeed({ providerID: options.id, modelID: options.model })
+        )
     )
   )
 

@@ -7,7 +7,7 @@ import type { ConfigError } from "effect/ConfigError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Scope } from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as AiSdkPackage from "./AiSdkPackage.ts"
 import * as Anthropic from "./Anthropic.ts"
 import { builtIn, chooseModel, findKey, packageOf } from "./BuiltIn.ts"
@@ -19,7 +19,7 @@ import * as OpenAi from "./OpenAi.ts"
 import * as OpenAiCompatible from "./OpenAiCompatible.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
 
-type VendorEffect = Effect.Effect<Vendor, ConfigError, Scope>
+type VendorEffect = Effect.Effect<Vendor, ConfigError, Scope.Scope>
 
 /** The APIs that a provider may have. */
 type Api = NonNullable<ProviderConfig["type"]>
@@ -106,23 +106,6 @@ export interface ProvidersOptions {
   readonly fallback: ModelRef
 }
 
-const vendors = (
-  configs: Readonly<Record<string, ProviderConfig>>,
-  firstEvent: number | undefined,
-  { catalogue = {}, packages, vendors: own }: ProvidersOptions
-): Effect.Effect<
-  ReadonlyArray<Vendor>,
-  ConfigError,
-  Scope
-> => {
-  const ids = new Set([...Object.keys(builtIn), ...Object.keys(configs)])
-  for (const { id } of own) ids.delete(id)
-  return Effect.map(
-    Effect.forEach(ids, (id) => vendorOf(id, configs[id] ?? {}, firstEvent, packages, catalogue[id] ?? {})),
-    (made) => [...made, ...own]
-  )
-}
-
 /** `deadlines.first_event` if it was set, even to its default: it then applies to every server, local ones too. */
 const chosenFirstEvent = ({ origins, settings }: Context.Tag.Service<Config>): number | undefined => {
   const { first_event } = settings.deadlines
@@ -130,14 +113,33 @@ const chosenFirstEvent = ({ origins, settings }: Context.Tag.Service<Config>): n
   return origin === "default" && first_event === defaults.deadlines.first_event ? undefined : first_event
 }
 
+/** A variable of the environment is a text, which can always be read. */
+const readable = <A, R>(effect: Effect.Effect<A, ConfigError, R>): Effect.Effect<A, never, R> =>
+  Effect.orDieWith(effect, (error) => new Error(`The environment cannot be read: ${String(error)}`))
+
 /** All providers, set up from the config and the environment. `chooseModel` picks the default model. */
-export const layer = (options: ProvidersOptions): Layer.Layer<Provider, ConfigError, Config> =>
+export const layer = (options: ProvidersOptions): Layer.Layer<Provider, never, Config> =>
   Layer.scoped(
     Provider,
     Effect.gen(function*() {
       const config = yield* Config
-      const made = yield* vendors(config.settings.provider ?? {}, chosenFirstEvent(config), options)
-      const { model } = yield* chooseModel(options.fallback)
-      return toProvider(made, Effect.succeed(model))
+      const scope = yield* Effect.scope
+      const { catalogue = {}, fallback, packages, vendors } = options
+      const configs = config.settings.provider ?? {}
+      const firstEvent = chosenFirstEvent(config)
+      const make = (id: string) =>
+        readable(Scope.extend(vendorOf(id, configs[id] ?? {}, firstEvent, packages, catalogue[id] ?? {}), scope))
+      const ids = [...Object.keys(builtIn), ...Object.keys(configs)]
+      return toProvider(
+        new Map([
+          ...ids.map((id) => [id, make(id)] as const),
+          ...vendors.map((vendor) => [vendor.id, Effect.succeed(vendor)] as const)
+        ]),
+        chooseModel(fallback).pipe(
+          readable,
+          Effect.map(({ model }) => model),
+          Effect.provideService(Config, config)
+        )
+      )
     })
   )

@@ -36,23 +36,37 @@ export interface VendorOptions {
   readonly models?: ModelConfigs | undefined
 }
 
-/** Makes a Provider of vendors with distinct ids. */
+/** Makes a Provider of vendors, by their ids. Each is set up when a model of it is first wanted, or all are listed. */
 export const toProvider = (
-  vendors: ReadonlyArray<Vendor>,
+  vendors: ReadonlyMap<string, Effect.Effect<Vendor>>,
   defaultModel: Effect.Effect<ModelRef, ModelUnavailable>
 ): Context.Tag.Service<typeof Provider> => {
-  const byID = new Map(vendors.map((vendor) => [vendor.id, vendor]))
-  const ids = [...byID.keys()].toSorted()
+  const byID = new Map(
+    [...vendors].map(([id, make]) => [id, once(make)] as const).toSorted(([a], [b]) => a < b ? -1 : 1)
+  )
   return {
-    resolve: (ref) => byID.get(ref.providerID)?.model(ref.modelID) ?? Effect.fail(unknownProvider(ref, ids)),
-    list: Effect.succeed(
-      ids.flatMap((id) => byID.get(id) ?? []).flatMap(({ available, models }) =>
-        models.map((info) => ({ ...info, available }))
-          .toSorted((a, b) => a.modelID < b.modelID ? -1 : a.modelID > b.modelID ? 1 : 0)
-      )
+    resolve: (ref) => {
+      const vendor = byID.get(ref.providerID)
+      return vendor === undefined
+        ? Effect.fail(unknownProvider(ref, [...byID.keys()]))
+        : Effect.flatMap(vendor, ({ model }) => model(ref.modelID))
+    },
+    list: Effect.map(
+      Effect.all([...byID.values()]),
+      (all) =>
+        all.flatMap(({ available, models }) =>
+          models.map((info) => ({ ...info, available }))
+            .toSorted((a, b) => a.modelID < b.modelID ? -1 : a.modelID > b.modelID ? 1 : 0)
+        )
     ),
     defaultModel
   }
+}
+
+const once = <A, E>(make: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let made: Effect.Effect<A> | undefined
+  // If two fibers make it at the same time, both get what the first one made.
+  return Effect.suspend(() => made ?? Effect.flatMap(make, (first) => made ??= Effect.succeed(first)))
 }
 
 const unknownProvider = (ref: ModelRef, ids: ReadonlyArray<string>): ModelUnavailable =>
@@ -68,5 +82,9 @@ const unknownProvider = (ref: ModelRef, ids: ReadonlyArray<string>): ModelUnavai
 export const onlyVendor = (make: Effect.Effect<Vendor, never, Scope>, { modelID }: ModelRef): Layer.Layer<Provider> =>
   Layer.scoped(
     Provider,
-    Effect.map(make, (vendor) => toProvider([vendor], Effect.succeed({ modelID, providerID: vendor.id })))
+    Effect.map(
+      make,
+      (vendor) =>
+        toProvider(new Map([[vendor.id, Effect.succeed(vendor)]]), Effect.succeed({ modelID, providerID: vendor.id }))
+    )
   )

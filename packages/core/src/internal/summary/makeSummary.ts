@@ -13,6 +13,7 @@ import type { Entry, Keyed } from "../../Write.ts"
 import { type Live, startSideFiber } from "../live/Live.ts"
 import { inProject } from "../live/SessionTable.ts"
 import { askHidden } from "../model/askHidden.ts"
+import { traced } from "../traced.ts"
 import { changedFiles, digest, sessionFacts } from "./sessionFacts.ts"
 
 /** The maximum length of a summary, in characters, and of its list of files. */
@@ -129,7 +130,7 @@ export const firstWords = (text: string): string => {
  * Asks for a title, after the request that the user waits for. Failures are logged and leave the title as it is; so does a
  * title that the session was given meanwhile.
  */
-export const makeTitle = Effect.fn("Session.title")(
+export const makeTitle = Effect.fnUntraced(
   function*(live: Live, text: string) {
     if (!(yield* Titles)) return
     yield* live.connected.await
@@ -142,8 +143,12 @@ export const makeTitle = Effect.fn("Session.title")(
     yield* journal.commit([live.record.change(now, { title: clean })])
   },
   (effect, live) =>
-    Effect.catchAll(
-      effect,
-      (error) => Effect.logDebug("No title", error.message).pipe(Effect.annotateLogs({ session: live.info.id }))
+    traced(
+      "Session.title",
+      () => ({}),
+      Effect.catchAll(
+        effect,
+        (error) => Effect.logDebug("No title", error.message).pipe(Effect.annotateLogs({ session: live.info.id }))
+      )
     )
 )
