@@ -4,7 +4,7 @@ import { isOver, SessionStorage } from "@skein/core/SessionStorage"
 import { isOn } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import { isAtRest, type SessionInfo } from "@skein/domain/SessionInfo"
-import type { Holder, ListedSession, ShownSession } from "@skein/domain/TreeSnapshot"
+import type { Holder, ShownSession } from "@skein/domain/TreeSnapshot"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -12,15 +12,19 @@ import * as Option from "effect/Option"
 /** Whether a server has sent it. It then says itself who holds the tree. */
 const isShown = (session: SessionInfo): session is ShownSession => "status" in session
 
-/** The holder; undefined if nobody works in the tree. */
-export const findHolder = Effect.fnUntraced(function*(session: SessionInfo) {
-  if (isShown(session)) return session.holder
+/** The process that holds a tree; undefined if none does, or if it has ended. */
+const ownerOf = Effect.fnUntraced(function*(rootID: SessionID) {
   const storage = yield* SessionStorage
-  const owner = yield* Owner
-  const lease = Option.getOrUndefined(yield* storage.lease(session.rootID))
-  if (lease?.owner === undefined || isOver(lease) || (yield* owner.isGone(lease.owner))) return undefined
-  return holderOf(lease.owner)
+  const { isGone } = yield* Owner
+  const lease = Option.getOrUndefined(yield* storage.lease(rootID))
+  return lease?.owner === undefined || isOver(lease) || (yield* isGone(lease.owner)) ? undefined : lease.owner
 })
+
+/** The holder; undefined if nobody works in the tree. */
+export const findHolder = (session: SessionInfo) =>
+  isShown(session)
+    ? Effect.succeed(session.holder)
+    : Effect.map(ownerOf(session.rootID), (owner) => owner === undefined ? undefined : holderOf(owner))
 
 /** The holder as a person reads it. */
 export const holderText = ({ host, pid, url }: Holder): string => {
@@ -36,13 +40,7 @@ export const holderText = ({ host, pid, url }: Holder): string => {
 export const howToResume = (rootID: SessionID): string => `skein sessions resume ${rootID}`
 
 /** Whether no process works on a tree any longer. */
-export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
-  const storage = yield* SessionStorage
-  const owner = yield* Owner
-  const lease = Option.getOrUndefined(yield* storage.lease(rootID))
-  if (lease?.owner === undefined || isOver(lease)) return true
-  return yield* owner.isGone(lease.owner)
-})
+export const isLeft = (rootID: SessionID) => Effect.map(ownerOf(rootID), (owner) => owner === undefined)
 
 /** What happened to the process that worked on such a tree. One that is suspended may still continue. */
 export const howLeft = Effect.fnUntraced(function*(rootID: SessionID) {
@@ -69,17 +67,20 @@ export const continueText = (rootID: SessionID, host: string | undefined): strin
     ? `Continue with: ${howToResume(rootID)}`
     : `It waits for the host ${escapeLine(host)}, which has its directory. Continue there with: ${howToResume(rootID)}`
 
-/** The roots of these sessions whose tree has an unfinished turn or task without a process. */
-export const interrupted = Effect.fnUntraced(function*(infos: ReadonlyArray<SessionInfo>) {
+/** The roots of these sessions whose tree has an unfinished turn or task. */
+const openRoots = Effect.fnUntraced(function*(infos: ReadonlyArray<SessionInfo>) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ unsettled: true })
   const withRuns = new Set(rows.map(({ rootID }) => rootID))
   const open = infos.filter(({ rootID, turn }) =>
     withRuns.has(rootID) || (turn !== undefined && turn.ended === undefined)
   )
-  const roots = [...new Set(open.map(({ rootID }) => rootID))]
-  return new Set(yield* Effect.filter(roots, isLeft))
+  return new Set(open.map(({ rootID }) => rootID))
 })
+
+/** Those of them without a process. */
+export const interrupted = (infos: ReadonlyArray<SessionInfo>) =>
+  Effect.flatMap(openRoots(infos), (roots) => Effect.map(Effect.filter(roots, isLeft), (left) => new Set(left)))
 
 /** What a root session does. */
 interface Where {
@@ -88,11 +89,8 @@ interface Where {
   readonly holder: Holder | undefined
 }
 
-/** Whether a server has sent it, with its status. */
-const isListed = (session: SessionInfo): session is ListedSession => "status" in session
-
 /** What a server says. What works is with the one that was asked, unless that names another one. */
-const saidOf = ({ status }: ListedSession, asked: string | undefined): Where => {
+const saidOf = ({ status }: ShownSession, asked: string | undefined): Where => {
   const url = status.type === "elsewhere" ? status.url : isAtRest(status) ? undefined : asked
   return { status: status.type, holder: url === undefined ? undefined : { url } }
 }
@@ -106,12 +104,10 @@ export const whereOf = Effect.fnUntraced(function*(
   left: ReadonlySet<SessionID>,
   asked: string | undefined
 ) {
-  const { rows } = yield* Effect.flatMap(SessionStorage, (storage) => storage.runs({ unsettled: true }))
-  const withRuns = new Set(rows.map(({ rootID }) => rootID))
+  const open = yield* openRoots(roots)
   return yield* Effect.forEach(roots, (root) => {
-    if (isListed(root)) return Effect.succeed(saidOf(root, asked))
-    const isOpen = withRuns.has(root.id) || (root.turn !== undefined && root.turn.ended === undefined)
-    const status = left.has(root.id) ? "interrupted" : isOpen ? "busy" : "idle"
+    if (isShown(root)) return Effect.succeed(saidOf(root, asked))
+    const status = left.has(root.id) ? "interrupted" : open.has(root.id) ? "busy" : "idle"
     return Effect.map(findHolder(root), (holder): Where => ({ status, holder }))
   })
 })
