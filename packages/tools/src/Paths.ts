@@ -88,7 +88,7 @@ const stillThere = ({ directory }: ToolCaller): Effect.Effect<void, ToolError> =
     code === "ENOENT"
       ? refuse(
         "not_found",
-        `The working directory ${directory} is not there any more. Nothing can be read or made in it: end, and tell the user.`
+        `The working directory ${directory} no longer exists. Nothing can be read or made in it: end, and tell the user.`
       )
       : Effect.void)
 

@@ -168,6 +168,17 @@ describe("many at once", () => {
       expect(traces(repo)).toEqual([])
     }), 60_000)
 
+  it.live("look again if another program removes its worktree meanwhile", () =>
+    Effect.gen(function*() {
+      const { at, intercept, open, repository } = yield* ground
+      const repo = repository()
+      const gone = `fatal: Invalid path '${repo}/.git/worktrees/ses_2': No such file or directory`
+      const again = `[ "$(wc -l < '${at("tries")}')" -gt 1 ] && exec $git "$@"`
+      intercept(" for-each-ref ", `echo >> '${at("tries")}'\n${again}\necho "${gone}" >&2\nexit 128`)
+      yield* open(of(repo))
+      expect(NodeFs.readFileSync(at("tries"), "utf8").length).toBeGreaterThan(1)
+    }).pipe(Effect.scoped))
+
   it.scoped("of one task wait for each other", () =>
     Effect.gen(function*() {
       const { close, open, repository, traces } = yield* ground

@@ -108,7 +108,8 @@ export const failed = (message: string): IsolationRefused => new IsolationRefuse
 const lockHeld = /.*'(.+\.lock)': File exists/s
 
 /** Whether a retry may help: another git holds a lock, or is creating or removing a worktree. */
-const isPassing = (said: string): boolean => lockHeld.test(said) || /failed to read .*commondir/.test(said)
+const isPassing = (said: string): boolean =>
+  lockHeld.test(said) || /failed to read .*commondir|Invalid path '.*\/worktrees\/[^/]*'/.test(said)
 
 /** What git reported, and how to fix it. */
 export const complaint = (directory: string, stderr: string): string => {
@@ -165,19 +166,13 @@ export interface Git {
   ) => Effect.Effect<GitEnd, IsolationRefused>
   /**
    * Its output without the last line end; fails if git fails. `what` completes "Could not"; `each` receives
-   * NUL-terminated records of the output.
+   * NUL-terminated records of the output. Without that, retries for some seconds while another git is in the way.
    */
   readonly ask: (
     what: string,
     place: GitPlace,
     args: ReadonlyArray<string>,
     each?: (record: string) => void
-  ) => Effect.Effect<string, IsolationRefused>
-  /** The same for commands that take locks: retries for some seconds if another git holds one. */
-  readonly change: (
-    what: string,
-    place: GitPlace,
-    args: ReadonlyArray<string>
   ) => Effect.Effect<string, IsolationRefused>
 }
 
@@ -235,10 +230,12 @@ export const makeGit = (environment: Readonly<Record<string, string | undefined>
       Effect.flatMap(run(place, args, each), ({ code, stderr, stdout }) =>
         code === 0
           ? Effect.succeed(stdout.replace(/\n$/, ""))
-          : Effect.fail(failed(`Could not ${what}: ${complaint(place.directory, stderr)}`)))
+          : Effect.fail(failed(`Could not ${what}: ${complaint(place.directory, stderr)}`))).pipe(
+          Effect.retry({
+            schedule: patience,
+            while: ({ message }) => each === undefined && isPassing(message)
+          })
+        )
 
-    const change: Git["change"] = (what, place, args) =>
-      Effect.retry(ask(what, place, args), { schedule: patience, while: ({ message }) => isPassing(message) })
-
-    return { run, ask, change }
+    return { run, ask }
   })

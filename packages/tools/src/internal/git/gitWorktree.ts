@@ -330,7 +330,7 @@ export const discard = (
             ])) ===
             "0"
         if (!isEmpty) return false
-        yield* git.change(`delete the branch ${place.branch}`, place.shared, [
+        yield* git.ask(`delete the branch ${place.branch}`, place.shared, [
           "update-ref",
           "-d",
           place.ref,
@@ -352,9 +352,9 @@ export const make = (
     if ((yield* branchState(git, place)) === undefined) {
       // Not with `git branch`, which may write to the config. An empty old value ensures that the branch does not
       // exist.
-      yield* git.change(`make the branch ${place.branch}`, place.shared, ["update-ref", place.ref, record.base, ""])
+      yield* git.ask(`make the branch ${place.branch}`, place.shared, ["update-ref", place.ref, record.base, ""])
     }
-    yield* git.change(`make the worktree ${place.root}`, place.shared, [
+    yield* git.ask(`make the worktree ${place.root}`, place.shared, [
       "worktree",
       "add",
       "--no-checkout",
@@ -362,7 +362,7 @@ export const make = (
       place.branch
     ])
   })
-  const checkOut = git.change(`write the files of ${place.root}`, place.inside, [
+  const checkOut = git.ask(`write the files of ${place.root}`, place.inside, [
     "reset",
     "--hard",
     "--quiet",
