@@ -93,7 +93,7 @@ it.skipIf(!works)("in `plan` nothing is changed, whatever rules allow and a call
   const { made, run } = await place([make, { ...make, needs: ["write"] }], { permission: { bash: "allow" } })
   const { results: [first, second] } = await run("--mode", "plan")
   expect(first).toContain("[Sandbox: The project is read-only here, because edits are denied.]")
-  expect(second).toContain("Edits are denied here: leave \"write\" out of needs.")
+  expect(second).toContain("because plan mode forbids edits. Leave \"write\" out of needs.")
   expect(made()).toBe(false)
 })
 

@@ -50,6 +50,8 @@ it.skipIf(!works)("a command below plan runs, and changes nothing of the tree (n
 
 it("without a sandbox a command below plan that is not known to read does not run", async () => {
   const { project, stdout } = await planned({ sandbox: "off" })
-  expect(stdout).toContain("a rule forbids bash (./build.sh) here. Edits are denied here, and without a sandbox only")
+  expect(stdout).toContain(
+    "plan mode forbids bash (./build.sh) here. Edits are denied here, and without a sandbox only"
+  )
   expect(existsSync(join(project, "own.txt"))).toBe(false)
 })

@@ -150,6 +150,24 @@ it.each(["", "src"])("rules of Claude Code's settings hold from /%s", async (dir
   expect(found.filter((text) => !text.includes("denied"))).toEqual([])
 })
 
+it("a refusal names the rule and its file, or the mode, and the stored call has the rule", async () => {
+  const calls: ReadonlyArray<Call> = [["write", { filePath: "gen/a.txt", content: "x" }]]
+  const { found, place } = await results(
+    (each) => put(each, "skein.json", `{\n  "permission": {\n    "edit": { "./gen/*": "deny" }\n  }\n}\n`),
+    () => calls
+  )
+  const file = join(place.project, "skein.json")
+  expect(found).toEqual([
+    `Permission denied: a rule forbids edit (gen/a.txt) here: "edit": {"gen/*": "deny"} in ${file}:3.`
+  ])
+  const [{ id }] = JSON.parse((await place.run(["sessions", "--format", "json"])).stdout)
+  const { stdout } = await place.run(["sessions", "export", id])
+  const rule = { permission: "edit", pattern: "gen/*", action: "deny", origin: `${file}:3` }
+  expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify({ mode: "edits", rules: [rule] }))
+  const planned = await results(() => undefined, () => calls, "", ["--mode", "plan"])
+  expect(planned.found).toEqual(["Permission denied: plan mode forbids edit (gen/a.txt) here."])
+})
+
 it("git neither shows nor replaces a denied file in another directory of the project", async () => {
   const git = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
   const { found } = await results(

@@ -1,7 +1,7 @@
 /** Owns what is permitted: decides each call by the rules, and asks a person if they say so. */
 import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import type { PermissionID, SessionID } from "@skein/domain/Id"
-import type { Action } from "@skein/domain/Rule"
+import type { Action, Ruleset } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
@@ -60,9 +60,14 @@ const answering = Effect.fnUntraced(function*(
 export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {
   /**
    * What the rules say: the strictest of agent and ceilings, over all patterns. Stored approvals lift `ask`, never
-   * `deny`.
+   * `deny`. `decidedBy` gets the rules that decided so; none if nobody wrote one.
    */
-  readonly decide: (subject: Subject, tool: Caller, ask: PermissionAsk) => Effect.Effect<Action, StorageError>
+  readonly decide: (
+    subject: Subject,
+    tool: Caller,
+    ask: PermissionAsk,
+    decidedBy?: (rules: Ruleset) => void
+  ) => Effect.Effect<Action, StorageError>
   /** Whether rules deny some of it, whatever is approved. */
   readonly denies: (subject: Subject, tool: Caller, ask: PermissionAsk) => boolean
   /** Ends when the call is permitted. A person has 24 hours to answer. The hooks are those of the caller's project. */

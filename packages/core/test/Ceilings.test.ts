@@ -31,7 +31,7 @@ const tools = [write, bash, ...todo]
 
 const writes = (...paths: ReadonlyArray<string>) => Scripted.call("write", ...paths.map((path) => ({ path })))
 const runs = (...commands: ReadonlyArray<string>) => Scripted.call("bash", ...commands.map((command) => ({ command })))
-const forbidden = expect.stringContaining("a rule forbids")
+const forbidden = expect.stringMatching(/(?:a rule|plan mode) forbids/)
 
 const worker = SkeinTest.agent("worker")
 const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })

@@ -15,7 +15,7 @@ import { results, touch, touching, waiting } from "./support/asking.ts"
 import { changing } from "./support/changing.ts"
 import { childrenOf, root } from "./support/tree.ts"
 
-const forbidden = expect.stringContaining("a rule forbids")
+const forbidden = expect.stringMatching(/(?:a rule|plan mode) forbids/)
 
 const allowed = { edit: "allow", task: "allow" } as const
 const docs = { ...allowed, edit: { "*": "deny", docs: "allow" } } as const

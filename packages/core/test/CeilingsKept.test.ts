@@ -15,7 +15,7 @@ import { results, touch, touching } from "./support/asking.ts"
 import { type Generation, generations, resumed } from "./support/generations.ts"
 import { childrenOf, root } from "./support/tree.ts"
 
-const forbidden = expect.stringContaining("a rule forbids")
+const forbidden = expect.stringMatching(/(?:a rule|plan mode) forbids/)
 const absent = expect.stringContaining("There is no tool \"touch\"")
 
 const all = { edit: "allow", task: "allow" } as const

@@ -52,7 +52,7 @@ describe("a question", () => {
       const { id } = yield* root()
       const { requests, turn } = yield* begin(id, 1)
       expect(requests[0]?.metadata).toMatchObject({
-        reasons: [`The rule "edit": {"src/*": "ask"} asks. \`skein config show\` names its file.`]
+        reasons: ["A rule asks: \"edit\": {\"src/*\": \"ask\"}."]
       })
       yield* Effect.flatMap(Permission, (permission) => permission.reply(requests[0]!.id, "once"))
       yield* Fiber.join(turn)

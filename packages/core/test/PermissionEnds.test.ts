@@ -188,7 +188,9 @@ describe("consent", () => {
     Effect.gen(function*() {
       const id = yield* answeredInPlan("always")
       const [worker] = yield* childrenOf(id)
-      expect((yield* callsMade(worker!.id)).map(resultOf)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
+      expect((yield* callsMade(worker!.id)).map(resultOf)).toEqual([
+        expect.stringContaining("plan mode forbids edit (a) here")
+      ])
     }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] })))
 
   it.scoped("of a hook does not either", () => {
@@ -204,7 +206,9 @@ describe("consent", () => {
       sessions.switch = Effect.orDieWith(session.prompt(id, "Plan", { agent: "plan" }), String)
       yield* runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
       const [worker] = yield* childrenOf(id)
-      expect((yield* callsMade(worker!.id)).map(resultOf)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
+      expect((yield* callsMade(worker!.id)).map(resultOf)).toEqual([
+        expect.stringContaining("plan mode forbids edit (a) here")
+      ])
     }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] }, { hooks: [hook] }))
   })
 

@@ -157,7 +157,7 @@ describe("a task that is resumed", () => {
       yield* run({ parentID: id, taskID })
       expect((yield* callsMade(taskID)).map(resultOf)).toEqual([
         "written",
-        expect.stringContaining("a rule forbids edit")
+        expect.stringContaining("plan mode forbids edit")
       ])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [write], rules: { edit: "allow" } })))
   })

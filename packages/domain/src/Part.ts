@@ -2,7 +2,9 @@
 import * as Schema from "effect/Schema"
 import { MessageID, PartID, SessionID } from "./Id.ts"
 import { ErrorInfo, FinishReason } from "./Message.ts"
+import { Mode } from "./Mode.ts"
 import { ModelRef } from "./Model.ts"
+import { Ruleset } from "./Rule.ts"
 import { Reserved, Usage } from "./Usage.ts"
 
 const base = { id: PartID, sessionID: SessionID, messageID: MessageID }
@@ -128,6 +130,11 @@ export const Intent = Schema.Struct({
 /** The type of an intent. */
 export interface Intent extends Schema.Schema.Type<typeof Intent> {}
 
+/** The rules that allowed a call, had it asked about or denied it, and the mode at that time. */
+export const Decision = Schema.Struct({ mode: Mode, rules: Ruleset })
+/** The type of a decision. */
+export interface Decision extends Schema.Schema.Type<typeof Decision> {}
+
 /** A tool call of a model and its state. `callID` is the model's id for it, unique only in its message. */
 export const ToolPart = Schema.Struct({
   ...base,
@@ -139,7 +146,9 @@ export const ToolPart = Schema.Struct({
   state: ToolState,
   /** What the model's provider wants back with the call, such as a signature. */
   metadata: Schema.optional(Metadata),
-  intent: Schema.optional(Intent)
+  intent: Schema.optional(Intent),
+  /** Absent if no rule decided that somebody wrote: defaults, the sandbox, an approval or a person did. */
+  decision: Schema.optional(Decision)
 })
 /** The type of a tool part. */
 export interface ToolPart extends Schema.Schema.Type<typeof ToolPart> {}

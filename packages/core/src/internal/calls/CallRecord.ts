@@ -2,6 +2,7 @@
 import type { RunID } from "@skein/domain/Id"
 import type { ErrorInfo } from "@skein/domain/Message"
 import type { ToolPart, ToolState } from "@skein/domain/Part"
+import type { Ruleset } from "@skein/domain/Rule"
 import { none } from "@skein/domain/Usage"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -74,6 +75,10 @@ export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: numb
   state: { status: "running", input: wellFormed(input), title: wellFormed(tool.title(input)), time: { start: now } },
   intent: { effect: tool.effect, hash: signature(tool.name, input), attempt: 1, epoch }
 })
+
+/** A call with the rules that decided on it, if there are any. */
+export const decidedAs = (part: ToolPart, { mode }: Subject, rules: Ruleset): ToolPart =>
+  rules.length === 0 ? part : { ...part, decision: { mode, rules: [...new Set(rules)] } }
 
 /** Why metadata has no JSON; undefined if it has: custom tools may return any value. */
 const metadataFault = (metadata: Readonly<Record<string, unknown>> | undefined): string | undefined => {
@@ -189,6 +194,11 @@ export class CallRecord {
 
   hear(contexts: ReadonlyArray<string>): void {
     this.#contexts = contexts
+  }
+
+  /** Notes the rules that decided on the call, to be stored with its next state. */
+  decide(rules: Ruleset): void {
+    this.#current = decidedAs(this.#current, this.options.subject, [...this.#current.decision?.rules ?? [], ...rules])
   }
 
   /** Notes the result of a call that is not stored yet. */

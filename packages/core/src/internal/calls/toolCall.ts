@@ -63,7 +63,7 @@ const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
 /** Decides one ask; waits for a person if the rules say so, while the clocks of the session pause. */
 const ask = (call: CallRecord, each: PermissionAsk, changed?: (input: unknown) => void) => {
   const { options: { call: state, part, subject }, services: { permission } } = call
-  return Effect.flatMap(permission.decide(subject, call.caller, each), (action) => {
+  return Effect.flatMap(permission.decide(subject, call.caller, each, (rules) => call.decide(rules)), (action) => {
     if (action === "allow") return Effect.void
     const asking = { partID: part.id, resumes: state.isResumed, about: { input: call.input, callID: part.callID } }
     const authorise = permission.authorise(

@@ -1,6 +1,7 @@
 /** The second half of a step: all calls that the model asked for, in parallel, with their results in its order. */
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
+import type { Ruleset } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -22,7 +23,7 @@ import type { Step } from "../model/Step.ts"
 import { editingOf, readingOf } from "../permission/verdict.ts"
 import { asHooksSee } from "../sessionHooks.ts"
 import { isTraced, traced } from "../traced.ts"
-import { begunAs, CallRecord, type CallServices, toolOf } from "./CallRecord.ts"
+import { begunAs, CallRecord, type CallServices, decidedAs, toolOf } from "./CallRecord.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
 import { isDoomLoop } from "./doomLoop.ts"
 import { toolCall } from "./toolCall.ts"
@@ -48,12 +49,19 @@ export const startCalls = Effect.fnUntraced(function*(
   const history = [...(live.messages ?? []), { parts }]
 
   const mayBegin = Effect.fnUntraced(function*(part: ToolPart, tool: AnyTool, input: unknown) {
-    const rules = permission.atHome(subject)
-    const present = { ...caller, reading: readingOf(rules), editing: editingOf(rules) }
+    const held = permission.atHome(subject)
+    const present = { ...caller, reading: readingOf(held), editing: editingOf(held) }
     const { asks, plan } = authorised(yield* tool.authorise(input, present))
-    for (const ask of asks) if ((yield* permission.decide(subject, tool, ask)) !== "allow") return part
+    let decision: Ruleset = []
+    for (const ask of asks) {
+      const action = yield* permission.decide(subject, tool, ask, (rules) => {
+        decision = [...decision, ...rules]
+      })
+      if (action !== "allow") return part
+    }
     live.calls.note(part.id, plan)
-    return begunAs(part, tool, input, clock.unsafeCurrentTimeMillis(), epoch)
+    const begun = begunAs(part, tool, input, clock.unsafeCurrentTimeMillis(), epoch)
+    return decidedAs(begun, subject, decision)
   })
 
   for (const [at, part] of answered.calls.entries()) {

@@ -1,6 +1,7 @@
 /** The permission broker: rules decide first, then stored approvals, then a person. */
 import type { EventProperties, PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import { Ids, type PermissionID, type SessionID } from "@skein/domain/Id"
+import type { Rule, Ruleset } from "@skein/domain/Rule"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,7 +17,7 @@ import type { Entry } from "../../Write.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore, askedIn } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
-import { askingRule, isOffered, mayBeDenied, programOf, wouldAllow } from "./verdict.ts"
+import { decidingRules, isOffered, isOfPlan, mayBeDenied, programOf, wouldAllow } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { isDenied, readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -38,18 +39,38 @@ const answerOf = ({ message, reply }: EventProperties<"permission.replied">): An
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
 
+/** A rule as it is written, and where. */
+const toldRule = ({ action, origin, pattern, permission }: Rule): string =>
+  `${JSON.stringify(permission)}: {${JSON.stringify(pattern)}: "${action}"}${
+    origin === undefined ? "" : ` in ${origin}`
+  }`
+
+/** The rules that say where they are written, as they follow what they do. */
+const toldOrigins = (rules: Ruleset): string => {
+  const told = rules.filter(({ origin }) => origin !== undefined).map(toldRule)
+  return told.length === 0 ? "" : `: ${told.slice(0, 2).join(", ")}`
+}
+
 /** The refusal by rules: what in the call they deny. */
-const forbidden = (ask: PermissionAsk, tool: Caller, { forbids, onlyReads = false }: Partial<Verdict>) => {
+const forbidden = (
+  subject: Subject,
+  ask: PermissionAsk,
+  tool: Caller,
+  { forbids, onlyReads = false }: Partial<Verdict>
+) => {
+  const rules = decidingRules(subject, tool, ask, "deny")
+  const isPlanned = rules.some((rule) => isOfPlan(subject, rule))
   const what = `${ask.permission} (${(forbids ?? ask.patterns).join(", ")})`
+  const edits = `${isPlanned ? "plan mode forbids edits" : "edits are denied here"}${toldOrigins(rules)}`
   if (onlyReads && tool.opaque === true) {
-    const words = `Permission denied: ${tool.name} may change files, and edits are denied here.`
-    return denied(ask, "rule", false, words)
+    return denied(ask, "rule", false, `Permission denied: ${tool.name} may change files, and ${edits}.`)
   }
   if (ask.permission === "bash_write") {
-    return denied(ask, "rule", false, `Permission denied: ${what}. Edits are denied here: leave "write" out of needs.`)
+    return denied(ask, "rule", false, `Permission denied: ${what}, because ${edits}. Leave "write" out of needs.`)
   }
   const why = onlyReads ? " Edits are denied here, and without a sandbox only commands that are known to read run." : ""
-  return denied(ask, "rule", false, `Permission denied: a rule forbids ${what} here.${why}`)
+  const by = isPlanned ? "plan mode" : "a rule"
+  return denied(ask, "rule", false, `Permission denied: ${by} forbids ${what} here${toldOrigins(rules)}.${why}`)
 }
 
 /** What only a person may allow, each time anew. */
@@ -93,10 +114,8 @@ const explained = (
   const unseen = hides === true ? [`It is asked because ${hidden}`] : []
   const found = [...guarded, ...unseen, ...given, ...wouldAllow(subject, ask).slice(0, 8)]
   if (found.length > 0) return { ...ask.metadata, reasons: found }
-  const rule = reason === undefined ? askingRule(subject, tool, ask) : undefined
-  if (rule === undefined) return ask.metadata
-  const named = `The rule "${rule.permission}": {"${rule.pattern}": "ask"} asks. \`skein config show\` names its file.`
-  return { ...ask.metadata, reasons: [named] }
+  const [rule] = reason === undefined ? decidingRules(subject, tool, ask, "ask") : []
+  return rule === undefined ? ask.metadata : { ...ask.metadata, reasons: [`A rule asks: ${toldRule(rule)}.`] }
 }
 
 /** Makes the service. */
@@ -129,13 +148,16 @@ export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
 
     /** What rules, approvals, mode and sandbox say. */
     const weigh = (given: Subject, tool: Caller, ask: PermissionAsk) =>
-      Effect.flatMap(present(given), (subject) => {
-        return weighCall(subject, tool, ask, holding.in(subject.session))
-      })
+      Effect.flatMap(present(given), (subject) =>
+        Effect.map(
+          weighCall(subject, tool, ask, holding.in(subject.session)),
+          (verdict) => ({ ...verdict, subject })
+        ))
 
-    const decide = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
-      Effect.map(weigh(subject, tool, ask), ({ action, by }) => {
+    const decide = (given: Subject, tool: Caller, ask: PermissionAsk, decidedBy?: (rules: Ruleset) => void) =>
+      Effect.map(weigh(given, tool, ask), ({ action, by, subject }) => {
         if (by !== undefined) ask.allowed?.(by)
+        decidedBy?.(decidingRules(subject, tool, ask, action))
         return action
       })
 
@@ -186,7 +208,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
     const unlessDenied = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
       Effect.flatMap(
         weigh(subject, tool, ask),
-        (verdict) => verdict.action === "deny" ? forbidden(ask, tool, verdict) : Effect.void
+        (verdict) => verdict.action === "deny" ? forbidden(verdict.subject, ask, tool, verdict) : Effect.void
       )
 
     const settle = Effect.fnUntraced(function*(
@@ -198,7 +220,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
       const verdict = yield* weigh(subject, tool, ask)
       const { action, lasts } = verdict
       if (action === "allow") return verdict.by ?? "rule"
-      if (action === "deny") return yield* forbidden(ask, tool, verdict)
+      if (action === "deny") return yield* forbidden(verdict.subject, ask, tool, verdict)
       const before = call?.resumes === true
         ? yield* Effect.provideService(
           askedBefore(subject.session.rootID, call.partID, ask),
@@ -218,7 +240,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
         patterns: ask.patterns,
         always: lasts ? ask.always : [],
         ...(autoAllows(subject, tool, ask) ? {} : { needsPerson: true as const }),
-        metadata: explained(yield* present(subject), tool, ask, verdict)
+        metadata: explained(verdict.subject, tool, ask, verdict)
       }
       const hooks = yield* Hooks
       const caller = { name: tool.name, permission: ask.permission }
@@ -270,11 +292,12 @@ export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
     const lookAgain = Effect.fnUntraced(function*(concerns: (subject: Subject) => boolean) {
       for (const { ask, request, subject, tool } of waiting.all()) {
         if (!concerns(subject)) continue
-        const { action, by = "mode" } = yield* weigh(subject, tool, ask)
+        const { action, by = "mode", subject: now } = yield* weigh(subject, tool, ask)
         const isAuto = autoAllows(subject, tool, ask) && (yield* present(subject)).mode === "auto"
         if (action === "allow" || (action === "ask" && isAuto)) yield* waiting.answer(request.id, { reply: "once", by })
         if (action === "deny") {
-          yield* waiting.answer(request.id, { reply: "reject", message: "A rule forbids it now." })
+          const rules = toldOrigins(decidingRules(now, tool, ask, "deny"))
+          yield* waiting.answer(request.id, { reply: "reject", message: `A rule forbids it now${rules}.` })
         }
       }
     })

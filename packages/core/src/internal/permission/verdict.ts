@@ -165,22 +165,32 @@ const decidingOf = (
   return keys.flatMap((key) => deciding(rules, key, what, counts, reads) ?? [])
 }
 
-/** The rule that asks for a call, of the agent or of an agent above it; undefined if nobody wrote one. */
-export const askingRule = (subject: Subject, tool: Caller, ask: PermissionAsk): Rule | undefined => {
+/** At most this many rules of a decision are shown and stored. */
+const mostShown = 8
+
+/** The rules that decided so on a call, of the agent and of all above it; none if nobody wrote one. */
+export const decidingRules = (subject: Subject, tool: Caller, ask: PermissionAsk, action: Action): Ruleset => {
+  const { ceilings, earlier = [], rules } = subject
   const caller = callerOf(tool, ask)
   const counts = countsFor(ask)
-  return ask.patterns.flatMap((pattern) =>
-    [subject.rules, ...subject.ceilings].flatMap((rules) =>
-      decidingOf(
-        rules,
-        caller,
-        comparedBy(subject, ask.permission, pattern),
-        counts(pattern),
-        ask.reads?.includes(pattern) === true
-      )
-    )
-  ).find((rule) => rule.action === "ask" && !isDefault(rule))
+  // Ceilings only restrict.
+  const sets = action === "allow" ? [rules] : [rules, ...ceilings, ...action === "deny" ? earlier : []]
+  const found = [...ask.patterns, ...action === "allow" ? [] : ask.also ?? []].flatMap((pattern, at) => {
+    const isOther = at >= ask.patterns.length
+    const what = comparedBy(subject, ask.permission, pattern)
+    const reads = ask.reads?.includes(pattern) === true
+    return sets.flatMap((set) => decidingOf(set, caller, what, isOther ? isNarrow : counts(pattern), reads))
+  })
+  const isForEdits = action === "deny" &&
+    (ask.permission === "bash_write" || mustRead(subject, ask) || isClosedTo(subject, tool))
+  const all = [...found, ...isForEdits ? ceilings.flatMap((set) => deciding(set, "edit", "*") ?? []) : []]
+  const written = all.filter((rule) => rule.action === action && !isDefault(rule))
+  return [...new Map(written.map((rule) => [JSON.stringify(rule), rule])).values()].slice(0, mostShown)
 }
+
+/** Whether it is the rule of the mode `plan`. */
+export const isOfPlan = ({ mode }: Subject, { action, origin, pattern, permission }: Rule): boolean =>
+  mode === "plan" && origin === undefined && permission === "edit" && pattern === "*" && action === "deny"
 
 /** Whether only such rules of the agent ask for a call, and no ceiling does. */
 export const asksOnlyBy = (
