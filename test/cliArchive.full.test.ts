@@ -53,6 +53,23 @@ describe("sessions export and import", () => {
     expect((await show(to, id)).messages.length).toBeGreaterThan((await show(from, id)).messages.length)
   })
 
+  it("let no archive choose a directory or another provider: the command line has to name them", async () => {
+    const from = world()
+    await prompt(from, ["--title", "Survey", "what is here?"])
+    const [{ id }] = await list(from)
+    const { stdout } = await sessions(from, ["export", id])
+    const to = world()
+    const elsewhere = await sessions(to, ["import", "-"], { input: stdout })
+    expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining(`--dir ${from.project}`) })
+    const input = stdout.replaceAll("\"providerID\":\"offline\"", "\"providerID\":\"deepseek\"")
+    expect(input).not.toBe(stdout)
+    const arguments_ = ["import", "-", "--dir", to.project]
+    const strange = await sessions(to, arguments_, { input })
+    expect(strange).toMatchObject({ code: 2, stderr: expect.stringContaining("--providers deepseek") })
+    expect(await list(to)).toEqual([])
+    expect(await sessions(to, [...arguments_, "--providers", "deepseek"], { input })).toMatchObject({ code: 0 })
+  })
+
   it("overwrite nothing: no file, and no session unless it is a copy", async () => {
     const place = world()
     await prompt(place, ["what is here?"])

@@ -184,7 +184,9 @@ describe("an import", () => {
     await place.run([...run, "other"])
     const list = async () => JSON.parse((await place.run(["sessions", "--format", "json", "--all"])).stdout)
     const before = await list()
-    const killed = await place.run(["sessions", "import", file], { env: { SKEIN_FAILPOINT: "draft_page_committed:3" } })
+    const killed = await place.run(["sessions", "import", file, "--dir", place.project], {
+      env: { SKEIN_FAILPOINT: "draft_page_committed:3" }
+    })
     expect(killed.signal).toBe("SIGKILL")
     expect(await list()).toEqual(before)
     expect((await place.run(["sessions", "show", id])).code).toBe(2)
@@ -192,12 +194,15 @@ describe("an import", () => {
     expect(stored()).not.toEqual([{ count: 2 }])
     const cut = join(from.home, "cut.json")
     writeFileSync(cut, readFileSync(file, "utf8").slice(0, -40))
-    expect(await place.run(["sessions", "import", cut])).toMatchObject({
+    expect(await place.run(["sessions", "import", cut, "--dir", place.project])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("cut off")
     })
     // It waits until nobody can be at work on what the killed process has left.
-    expect(await place.run(["sessions", "import", file])).toMatchObject({ code: 0, stdout: `${id}\n` })
+    expect(await place.run(["sessions", "import", file, "--dir", place.project])).toMatchObject({
+      code: 0,
+      stdout: `${id}\n`
+    })
     expect(await list()).toHaveLength(before.length + 1)
     const shown = JSON.parse((await place.run(["sessions", "show", id, "--format", "json"])).stdout)
     expect(shown.messages).toEqual(top.messages)

@@ -6,6 +6,7 @@ import { Archive, ArchivedSession, format, version } from "@skein/domain/Archive
 import { Ids, type MessageID, type PartID, type RunID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import { mayEdit } from "@skein/domain/Mode"
+import type { ModelRef } from "@skein/domain/Model"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo, Todo } from "@skein/domain/SessionInfo"
@@ -515,19 +516,40 @@ const makeWritesOf = (names: Names, inboxID: Names["message"], runs: ReadonlySet
   }
 }
 
+/** What the sessions of an archive would continue with. */
+export interface Chosen {
+  readonly directory: string
+  readonly providers: ReadonlySet<string>
+}
+
+/** The models that later requests may use because of a row. */
+const modelsIn = (row: ArchivedRow): ReadonlyArray<ModelRef> => {
+  switch (row.type) {
+    case "session":
+      return [...row.info.model === undefined ? [] : [row.info.model], ...row.info.turn?.models?.refs ?? []]
+    case "message":
+      return row.message.info.role === "user" && row.message.info.model !== undefined ? [row.message.info.model] : []
+    case "inbox":
+      return "model" in row.row && row.row.model !== undefined ? [row.row.model] : []
+    default:
+      return []
+  }
+}
+
 /**
  * Imports an archive, once all of it is valid; returns the root. It is read twice, and appears here with the last commit: if
  * that is not reached, nothing is left. `copy` gives every row a new id, so that the original may exist as well; without it,
  * a tree that exists already is refused. `place` is the new directory of all its sessions, whose author must not put one of
  * them into another directory or project; by default that is the root's directory. `projectOf` gives the project of that
- * directory: without it, the archive names the project. Worktrees are not imported, so their tasks continue in the new
+ * directory: without it, the archive names the project. `accept` may refuse what the archive chooses. Worktrees are not imported, so their tasks continue in the new
  * directory.
  */
 export const importTree = Effect.fn("SessionArchive.import")(
-  function*<E = never, R = never>(archive: Stream.Stream<Uint8Array, E, R>, options: {
+  function*<E = never, R = never, E2 = never, R2 = never>(archive: Stream.Stream<Uint8Array, E, R>, options: {
     readonly copy?: boolean
     readonly place?: Pick<SessionInfo, "directory" | "projectID">
     readonly projectOf?: (directory: string) => Effect.Effect<string>
+    readonly accept?: (chosen: Chosen) => Effect.Effect<void, E2, R2>
   } = {}) {
     const ids = yield* Ids
     const skeleton = {
@@ -536,7 +558,9 @@ export const importTree = Effect.fn("SessionArchive.import")(
       parts: new Set<PartID>(),
       messages: [] as Array<MessageID>
     }
+    const providers = new Set<string>()
     yield* eachRow(archive, (row) => {
+      for (const { providerID } of modelsIn(row)) providers.add(providerID)
       if (row.type === "session") skeleton.sessions.push(row.info)
       else if (row.type === "message" && options.copy === true) skeleton.messages.push(row.message.info.id)
       else if (row.type === "run") {
@@ -548,6 +572,7 @@ export const importTree = Effect.fn("SessionArchive.import")(
     const [root, ...below] = skeleton.sessions
     if (root === undefined) return yield* invalid(["sessions"], "there is none")
     if (options.copy !== true) yield* refuseKnown(skeleton)
+    if (options.accept !== undefined) yield* options.accept({ directory: root.directory, providers })
     const { directory, projectID } = root
     const place = options.place ??
       { directory, projectID: yield* options.projectOf?.(directory) ?? Effect.succeed(projectID) }

@@ -3,7 +3,7 @@ import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
-import { exportTree, importTree } from "@skein/core/SessionArchive"
+import { type Chosen, exportTree, importTree } from "@skein/core/SessionArchive"
 import { Ids } from "@skein/domain/Id"
 import { chunksOf } from "@skein/server/ArchiveFile"
 import * as Effect from "effect/Effect"
@@ -12,13 +12,14 @@ import * as Stream from "effect/Stream"
 import { resolve } from "node:path"
 import { command } from "../CommandSpec.ts"
 import { ExitCode, UsageError } from "../ExitCode.ts"
-import { readableStorage, storage } from "../internal/app.ts"
+import { readableStorage, settle, storage } from "../internal/app.ts"
 import { warnUnreadable } from "../internal/attach/database.ts"
 import { fileReason, newFile } from "../internal/fileReason.ts"
 import { databaseFlags } from "../internal/flags.ts"
 import { sessionOf } from "../internal/ids.ts"
 import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../internal/place.ts"
 import { tell, warn } from "../internal/print.ts"
+import { configOf } from "../internal/providers.ts"
 import { Stdio, type Streams } from "../Stdio.ts"
 
 const numberOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
@@ -89,6 +90,28 @@ const readFile = Effect.fnUntraced(function*(given: string) {
   )
 })
 
+/** Lets an archive choose no directory and no provider that the command line or the user's config does not name. */
+const accepts = (given: string | undefined, providers: string) =>
+  Effect.fnUntraced(function*({ directory, providers: named }: Chosen) {
+    const here = given ?? (yield* currentDirectory)
+    if (given === undefined && (yield* projectOf(directory)) !== (yield* projectOf(here))) {
+      return yield* new UsageError({
+        message:
+          `The sessions of this archive work in ${directory}. Import it there, or name where they continue: --dir ${directory}`
+      })
+    }
+    const { settings } = yield* settle(here)
+    const { vendors = () => Effect.succeed([]) } = yield* configOf(here)
+    const known = new Set([...providers.split(","), ...yield* vendors(settings)])
+    const strange = [...named].filter((each) => !known.has(each))
+    if (strange.length === 0) return
+    return yield* new UsageError({
+      message: `The sessions of this archive use models of ${
+        strange.join(", ")
+      }, which your config does not choose. To let them, add --providers ${strange.join(",")}`
+    })
+  })
+
 /** Imports a tree, and prints the id of its root. */
 export const importArchive = command({
   name: "import",
@@ -101,7 +124,12 @@ export const importArchive = command({
       type: "text",
       value: "PATH",
       completes: "directory",
-      description: "The new working directory of the sessions"
+      description: "The new working directory of the sessions; without it, they have to be of this project"
+    },
+    providers: {
+      type: "text",
+      value: "IDS",
+      description: "Lets the sessions use models of these providers, separated by commas, beside the one that you use"
     },
     ...databaseFlags
   },
@@ -112,6 +140,7 @@ export const importArchive = command({
       const archive = yield* file === "-" ? readInput(stdio) : readFile(file)
       const root = yield* importTree(archive, {
         copy: flags["as-copy"],
+        accept: accepts(directory, flags.providers ?? ""),
         projectOf,
         ...(directory === undefined ? {} : { place: { directory, projectID: yield* projectOf(directory) } })
       })

@@ -15,7 +15,7 @@ const archived = (text: string): Stream.Stream<Uint8Array> => {
 /** Imports the text of an archive. */
 export const importText = (
   text: string,
-  options?: Parameters<typeof importTree>[1]
+  options?: Omit<NonNullable<Parameters<typeof importTree>[1]>, "accept">
 ): Effect.Effect<
   Effect.Effect.Success<ReturnType<typeof importTree<never, never>>>,
   Effect.Effect.Error<ReturnType<typeof importTree<never, never>>>,
