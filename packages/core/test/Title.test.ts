@@ -57,7 +57,7 @@ describe("the title of a session", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(waiting)
       expect((yield* session.get(id)).title).toBe("CLI entry point")
-    }).pipe(Effect.provide(SkeinTest.layer(script)))
+    }).pipe(Effect.provide(SkeinTest.layer(script, { titles: true })))
   })
 
   it.effect("does not delay a turn", () =>
