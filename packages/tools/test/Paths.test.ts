@@ -321,7 +321,7 @@ describe("paths", () => {
         yield* call("read", { filePath: "src/a.ts" })
         // Between the permission and the effect, and before both.
         const removed = Effect.sync(() => fs.rmSync(repo, { recursive: true, force: true }))
-        const gone = new RegExp(`directory ${repo} is (?:gone|not there any more)`)
+        const gone = new RegExp(`directory ${repo} (?:is gone|no longer exists)`)
         const calls = [call(name, input, { confirm: Effect.as(removed, Number.POSITIVE_INFINITY) }), call(name, input)]
         for (const each of name === "bash" ? calls : [Effect.zipRight(removed, calls[0]!), calls[1]!]) {
           expect((yield* Effect.flip(each)).message).toMatch(gone)

@@ -1,5 +1,6 @@
 /** The lifecycle of leases: acquired with a commit, renewed while in use, and released once the tree is idle. */
 import type { SessionID } from "@skein/domain/Id"
+import type { Holder } from "@skein/domain/TreeSnapshot"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -9,7 +10,7 @@ import { failpoint } from "../../Failpoints.ts"
 import { isOver, type Lease, leaseLength, longestOwn, type StoredLease } from "../../Lease.ts"
 import { changeTrees, countLost } from "../../Metrics.ts"
 import { type AwakeTime, awakeTime, between, later, steadyTime, wallTime } from "../../MonotonicClock.ts"
-import { addressOf, machineOfOwner, Owner } from "../../Owner.ts"
+import { holderOf, machineOfOwner, Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { heldByAnother, isOutage, StorageError } from "../../StorageError.ts"
 import type { Hold, Write } from "../../Write.ts"
@@ -53,9 +54,10 @@ const isRefused = (error: StorageError): boolean => error.reason === "held"
 
 /** Another process holds the tree; `owner` names it, with its address if it is a server. */
 const heldElsewhere = (rootID: SessionID, owner: string | undefined) => {
-  const url = owner === undefined ? undefined : addressOf(owner)
+  const { host, pid, url }: Holder = owner === undefined ? {} : holderOf(owner)
+  const who = pid === undefined ? "" : ` (process ${pid} on the host ${host})`
   const message = url === undefined
-    ? `Another process works in the session ${rootID}. Wait for it, or stop it with \`skein sessions stop ${rootID}\`. \`skein run --fork -s ${rootID} "…"\` continues a copy instead.`
+    ? `Another process works in the session ${rootID}${who}. Wait for it, or stop it with \`skein sessions stop ${rootID}\`. \`skein run --fork -s ${rootID} "…"\` continues a copy instead.`
     : `The server at ${url} works in the session ${rootID}. Work through it: skein run --attach=${url} -s ${rootID}, with its token in SKEIN_TOKEN. Or continue with a copy: skein run --fork -s ${rootID}.`
   return new StorageError({ operation: "hold", reason: "held", message })
 }
