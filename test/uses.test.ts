@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import * as Skein from "@skein/core/Skein"
 import * as Task from "@skein/core/Task"
+import * as Sqlite from "@skein/storage/Sqlite"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
@@ -13,6 +14,7 @@ import * as Stream from "effect/Stream"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { vi } from "vitest"
 import * as uses from "./examples/uses.ts"
 import { atEnd } from "./support/atEnd.ts"
 
@@ -143,6 +145,25 @@ describe("the uses of the library", () => {
     leaving.abort()
     await expect(late).rejects.toThrow()
     await skein.close()
+  })
+
+  it("leaves what is at work when it closes, for the next program to continue", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "skein-left-"))
+    atEnd(() => rmSync(directory, { recursive: true, force: true }))
+    const storage = () => Sqlite.layer({ filename: join(directory, "sessions.db") })
+    const first = Scripted.make({ build: [{ text: "never", delay: { first: 600_000 } }] })
+    const begun = await Skein.promise({ provider: first.layer, storage: storage() })
+    const { id } = await begun.create({ directory: "/work" })
+    const left = expect(begun.prompt(id, "hi")).rejects.toThrow()
+    await vi.waitUntil(() => first.open.now === 1)
+    await begun.close()
+    await left
+    const next = await Skein.promise({ provider: Scripted.layer({ build: ["continued"] }), storage: storage() })
+    expect(await next.run(Session.resumeAll)).toEqual([id])
+    expect(await next.run(Effect.flatMap(Session, (session) => session.untilIdle(id)))).toMatchObject({
+      text: "continued"
+    })
+    await next.close()
   })
 
   it.effect("refuses an answer that breaks the contract of a tool", () => {

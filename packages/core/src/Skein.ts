@@ -347,7 +347,7 @@ export interface Promised {
   readonly stop: (id: SessionID) => Promise<void>
   /** Runs any effect with the services of the graph. */
   readonly run: <A, E>(effect: Effect.Effect<A, E, SkeinServices>, options?: Abortable) => Promise<A>
-  /** Ends everything. What is unfinished in a durable storage can be resumed. */
+  /** Leaves what is at work, and ends everything. What is unfinished in a durable storage is what `Session.resumeAll` continues. */
   readonly close: () => Promise<void>
 }
 
@@ -363,6 +363,15 @@ const aborted = (signal: AbortSignal) =>
     signal.addEventListener("abort", abort, { once: true })
     return Effect.sync(() => signal.removeEventListener("abort", abort))
   })
+
+/** Leaves all trees at work, so that another process can continue them. One that cannot be left is stopped with the graph. */
+const leaveAll = Effect.flatMap(Session, (session) =>
+  Effect.forEach(
+    new Set(session.atWork().map(({ info }) => info.rootID)),
+    (rootID) =>
+      Effect.catchAll(session.leave(rootID), ({ message }) => Effect.logWarning(`${rootID} was not left`, message)),
+    { concurrency: "unbounded", discard: true }
+  ))
 
 /**
  * The same graph for programs without Effect: as promises, which reject with the error itself, and as async iterables. All
@@ -394,6 +403,9 @@ export async function promise(options: SettledProject & SettledProcess): Promise
     ask: (agent, prompt, { signal, ...given } = {}) => run(ask(agent, prompt, given), { signal }),
     stop: (id) => run(Effect.flatMap(Session, (session) => session.stop(id))),
     run,
-    close: () => runtime.dispose()
+    close: async () => {
+      await run(leaveAll)
+      await runtime.dispose()
+    }
   }
 }

@@ -180,8 +180,8 @@ describe("a session with bash", () => {
       yield* Session.prompt(id, "Go")
       expect(yield* results(id)).toEqual([
         "1\n",
-        expect.stringContaining("a rule forbids"),
-        expect.stringContaining("a rule forbids")
+        expect.stringContaining("plan mode forbids bash (git add a.txt) here"),
+        expect.stringContaining("plan mode forbids edit (x) here")
       ])
       expect(fs.existsSync(at("x"))).toBe(false)
     }).pipe(

@@ -129,7 +129,7 @@ export const importArchive = command({
     providers: {
       type: "text",
       value: "IDS",
-      description: "Lets the sessions use models of these providers, separated by commas, beside the one that you use"
+      description: "Lets the sessions use these providers, separated by commas, beside yours"
     },
     ...databaseFlags
   },
