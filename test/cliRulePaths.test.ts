@@ -194,6 +194,40 @@ it("git neither shows nor replaces a denied file in another directory of the pro
   ])
 })
 
+it.each(["project", "wt"])("a rule for a path holds in every checkout of the repository, from ~/%s", async (start) => {
+  const git = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+  const denied = { one: "~/project/one", two: "~/project/two/**", three: "three", four: "~/wt/four" }
+  const calls = ({ home }: Sandbox) =>
+    ["project", "wt"].flatMap((tree) =>
+      Object.keys(denied).flatMap((name): ReadonlyArray<Call> => {
+        const path = join(home, tree, name, "s.txt")
+        return [
+          ["read", { filePath: path }],
+          ["bash", { command: `cat ${path}` }],
+          ["grep", { pattern: "SEC.ET", path: dirname(path) }],
+          ["write", { filePath: path, content: "CHANGED" }],
+          ["bash", { command: `touch ${join(dirname(path), "new.txt")}` }]
+        ]
+      })
+    )
+  const { found, place } = await results(
+    (each) => {
+      for (const name of Object.keys(denied)) put(each, `${name}/s.txt`, "SECRET")
+      spawnSync("git", ["add", "-A"], { cwd: each.project })
+      spawnSync("git", [...git, "commit", "-qm", "first"], { cwd: each.project })
+      spawnSync("git", ["worktree", "add", "-q", "../wt"], { cwd: each.project })
+      each.configure(asRules(Object.values(denied)))
+    },
+    calls,
+    join("..", start),
+    ["--sandbox", "off"]
+  )
+  const open = calls(place).filter((_, at) =>
+    !/denied|No matches/.test(found[at] ?? "") || found[at]?.includes("SECRET")
+  )
+  expect(open).toEqual([])
+})
+
 it("a rule of a file in a directory is relative to that directory", async () => {
   const { found, place } = await results(
     (each) => {

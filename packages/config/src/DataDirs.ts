@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { realpathSync } from "node:fs"
+import { readdirSync, readFileSync, realpathSync } from "node:fs"
 import { userInfo } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
@@ -51,6 +51,22 @@ export const realPath = (path: string): string =>
     Either.try(() => realpathSync(path)),
     () => dirname(path) === path ? path : join(realPath(dirname(path)), basename(path))
   )
+
+const read = <A>(what: () => A, otherwise: A): A => Either.getOrElse(Either.try(what), () => otherwise)
+
+/** The top directories of all working trees of the repository with this one; none where git has no repository. */
+export const checkoutsOf = (root: string): ReadonlyArray<string> => {
+  const git = join(root, ".git")
+  const line = (file: string) => read(() => readFileSync(file, "utf8").trim(), "")
+  const own = resolve(root, /^gitdir: (.+)$/m.exec(line(git))?.[1] ?? git)
+  const common = resolve(own, line(join(own, "commondir")))
+  const linked = read(() => readdirSync(join(common, "worktrees")), []).flatMap((name) => {
+    const admin = join(common, "worktrees", name)
+    const file = line(join(admin, "gitdir"))
+    return file === "" ? [] : [dirname(resolve(admin, file))]
+  })
+  return basename(common) === ".git" && common !== git ? [dirname(common), ...linked] : linked
+}
 
 // An empty variable counts as unset, as in the XDG specification.
 const variable = (name: string) =>

@@ -59,6 +59,8 @@ export type Asks = "person" | "nobody" | "auto"
 export interface PermissionOptions {
   /** Who answers for trees without their own setting; see `Answerer.set`. */
   readonly asks: Asks
+  /** All working trees of the repository of a root, as they are now: a rule that denies or asks holds in all. */
+  readonly checkouts?: (root: string) => ReadonlyArray<string>
   /** Stands for `~/` and `$HOME` in patterns. */
   readonly home?: string
   /** Resolves the links of an absolute path, also of what does not exist; by default, paths are taken as they are. */

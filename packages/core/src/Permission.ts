@@ -31,7 +31,7 @@ export const AllowAlways: PermissionAnswer = "always"
 /** Refuses a call: the model reads why, and continues. */
 export const Deny = (reason: string): PermissionAnswer => ({ deny: reason })
 
-type Places = Pick<PermissionOptions, "home" | "real">
+type Places = Pick<PermissionOptions, "checkouts" | "home" | "real">
 
 type BrokerServices = Exclude<Effect.Effect.Context<ReturnType<typeof makeBroker>>, Scope.Scope>
 

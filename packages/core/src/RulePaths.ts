@@ -89,7 +89,10 @@ export const placed = <R extends Omit<Rule, "origin">>(rule: R, place: RulePlace
     : action === "allow"
     ? [entered(literal, place)]
     : [literal, entered(literal, place), place.real(literal)]
-  const patterns = [...new Set(ways.map((each) => named(`${each}${rest}${all}`, place)))]
+  const [root] = place.roots
+  // What denies or asks for a path in another working tree also means that very path, from whatever tree.
+  const places = action === "allow" ? [place] : [place, { ...place, roots: [root] as const }]
+  const patterns = [...new Set(ways.flatMap((way) => places.map((each) => named(`${way}${rest}${all}`, each))))]
   if (patterns.length === 1 && patterns[0] === pattern) return [rule]
   if (isAlsoOfOthers && action === "allow") return [rule]
   return [...isAlsoOfOthers ? [rule] : [], ...patterns.map((each) => ({ ...rule, pattern: each }))]
@@ -119,15 +122,17 @@ const untidy = /(?:^|\/)\.{0,2}(?:\/|$)/
 
 /** Makes it for the sessions of a process. */
 export const makeSessionPaths = (
-  { home, real: follow = (path) => path }: {
+  { checkouts = () => [], home, real: follow = (path) => path }: {
+    /** All working trees of the repository of a root, as they are now. */
+    readonly checkouts?: ((root: string) => ReadonlyArray<string>) | undefined
     readonly home?: string | undefined
     readonly real?: ((path: string) => string) | undefined
   }
 ) => {
   const real = (path: string) => isAbsolute(path) ? follow(path) : path
-  const known = new Map<string, SessionPaths>()
+  const known = new Map<string, () => SessionPaths>()
 
-  const make = (session: PlacedSession): SessionPaths => {
+  const make = (session: PlacedSession): () => SessionPaths => {
     const directory = real(session.directory)
     const project = real(session.projectID)
     const tree = session.worktree === undefined ? undefined : real(session.worktree.root)
@@ -141,25 +146,39 @@ export const makeSessionPaths = (
       real
     })
     const sets = new WeakMap<Ruleset, Ruleset>()
-    return {
-      place: (rules) => {
-        const found = sets.get(rules) ?? placedAll(rules, placeOf)
-        sets.set(rules, found)
-        return found
-      },
-      namesOf: (path) => {
-        if (path.startsWith("~")) return onlyName(path)
-        const full = isAbsolute(path)
-          ? path
-          : untidy.test(path)
-          ? normal(`${directory}/${path}`)
-          : `${directory}/${path}`
-        const inRoot = below(root, full)
-        if (root !== tree) return { relative: [inRoot === undefined ? full : inRoot || "."], absolute: [full] }
-        return inRoot === undefined
-          ? { relative: [full, ...[below(project, full)].filter((way) => way !== undefined)], absolute: [full] }
-          : { relative: [inRoot || "."], absolute: [full, normal(`${project}/${inRoot}`)] }
+    const place = (rules: Ruleset) => {
+      const found = sets.get(rules) ?? placedAll(rules, placeOf)
+      sets.set(rules, found)
+      return found
+    }
+    const namesIn = (trees: () => ReadonlyArray<string>) => (path: string): PathNames => {
+      if (path.startsWith("~")) return onlyName(path)
+      const full = isAbsolute(path)
+        ? path
+        : untidy.test(path)
+        ? normal(`${directory}/${path}`)
+        : `${directory}/${path}`
+      const inRoot = below(root, full)
+      const all = trees()
+      // A file is of the innermost working tree that contains it.
+      const own = all.reduce(
+        (inner, each) => below(each, full) !== undefined && each.length > inner.length ? each : inner,
+        inRoot === undefined ? "" : root
+      )
+      const way = own === "" ? undefined : below(own, full)
+      return {
+        relative: [
+          inRoot === undefined ? full : inRoot || ".",
+          ...way === undefined || own === root ? [] : [way || "."]
+        ],
+        absolute: [full, ...inRoot === undefined || root !== tree ? [] : [normal(`${project}/${inRoot}`)]],
+        elsewhere: way === undefined ? [] : all.filter((each) => each !== own).map((each) => normal(`${each}/${way}`))
       }
+    }
+    return () => {
+      let found: ReadonlyArray<string> | undefined
+      const trees = () => found ??= [...new Set([...roots, ...checkouts(root).map(real)])]
+      return { place, namesOf: namesIn(trees) }
     }
   }
 
@@ -168,6 +187,6 @@ export const makeSessionPaths = (
     const found = known.get(key) ?? make(session)
     if (known.size >= mostKnown) known.clear()
     known.set(key, found)
-    return found
+    return found()
   }
 }

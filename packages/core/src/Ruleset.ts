@@ -128,6 +128,8 @@ export const isAbsolute = (path: string): boolean => /^(?:\/|[A-Za-z]:[\\/])/.te
 export interface PathNames {
   readonly relative: ReadonlyArray<string>
   readonly absolute: ReadonlyArray<string>
+  /** The absolute names of the same file in other checkouts. Rules that allow do not see them. */
+  readonly elsewhere?: ReadonlyArray<string>
 }
 
 /** The names of a path of which nothing else is known. */
@@ -154,7 +156,8 @@ const pathReaderOf = ({ action, pattern }: Rule): (names: PathNames) => boolean 
   const [fits = () => false, ...others] = (action === "allow" ? [pattern] : readingsOf(pattern)).map(globOf)
   if (action === "allow") return ({ absolute, relative: [first = ""] }) => isWhole ? absolute.some(fits) : fits(first)
   const fitsAny = (name: string) => fits(name) || others.some((each) => each(name))
-  return ({ absolute, relative }) => (isWhole ? absolute : relative).some(fitsAny)
+  return ({ absolute, elsewhere = [], relative }) =>
+    isWhole ? absolute.some(fitsAny) || elsewhere.some(fitsAny) : relative.some(fitsAny)
 }
 
 /** A rule, and whether it matches a pattern or a path. */

@@ -132,6 +132,58 @@ describe("a session", () => {
     expect(says(tree, "/home/ada/proj/src/x", ["src/x", "allow", file])).toBe(undefined)
   })
 
+  it("in one checkout of a repository has the rules that deny for the others, by every name", () => {
+    const trees = ["/home/ada/proj", "/home/ada/wt", "/home/ada/proj/.trees/in"]
+    const [main, linked, inner] = trees.map((root) => ({ projectID: root, directory: root }))
+    const inAll = makeSessionPaths({ home: "/home/ada", real, checkouts: () => trees })
+    const config = { ...place, roots: ["/home/ada/wt", "/home/ada/proj"] as const, base: "/home/ada/wt" }
+    for (const pattern of ["priv", "~/proj/priv", "~/proj/priv/**", "~/wt/priv", "~/*/priv"]) {
+      for (const session of [main, linked, inner]) {
+        for (const action of ["deny", "ask"] as const) {
+          const rule: Rule = { permission: "read", pattern, action, origin: file }
+          for (const rules of [[rule], placed(rule, config)]) {
+            const { namesOf, place: placeAll } = inAll(session ?? inProject)
+            const said = trees.map((tree) => evaluate(placeAll(rules), "read", namesOf(`${tree}/priv/s.txt`)))
+            expect([pattern, session, said]).toEqual([pattern, session, [action, action, action]])
+            expect(evaluate(placeAll(rules), "read", namesOf("/home/ada/wt2/open/s.txt"))).toBe(undefined)
+          }
+        }
+      }
+    }
+    // What a rule allows in one checkout it does not allow in another.
+    const { namesOf, place: placeAll } = inAll(main ?? inProject)
+    for (const pattern of ["priv/*", "/home/ada/proj/*"]) {
+      const rules = placeAll([{ permission: "read", pattern, action: "allow", origin: file }])
+      expect(evaluate(rules, "read", namesOf("/home/ada/wt/priv/s.txt"))).toBe(undefined)
+    }
+    const allowed = placeAll([{ permission: "read", pattern: "/home/ada/wt/*", action: "allow", origin: file }])
+    expect(evaluate(allowed, "read", namesOf("priv/s.txt"))).toBe(undefined)
+  })
+
+  it("notices a checkout that is made later", () => {
+    const trees = ["/home/ada/proj"]
+    const inAll = makeSessionPaths({ checkouts: () => trees })
+    const says = () => {
+      const { namesOf, place: placeAll } = inAll(inProject)
+      return evaluate(
+        placeAll([{ permission: "read", pattern: "priv", action: "deny" }]),
+        "read",
+        namesOf("/new/priv/s")
+      )
+    }
+    expect(says()).toBe(undefined)
+    trees.push("/new")
+    expect(says()).toBe("deny")
+  })
+
+  it("is denied what is below a directory that contains its checkout, by the name of that directory", () => {
+    const root = "/home/ada/proj/.trees/in"
+    const rule: Rule = { permission: "read", pattern: "~/proj/.trees", action: "deny", origin: file }
+    const rules = placed(rule, { ...place, roots: [root, "/home/ada/proj"], base: root })
+    const { namesOf, place: placeAll } = sessions({ projectID: root, directory: root })
+    expect(evaluate(placeAll(rules), "read", namesOf("a"))).toBe("deny")
+  })
+
   it("is denied what is below a directory, and a file at the top by a pattern for any directory", () => {
     for (
       const pattern of ["priv", "priv/", "*/priv", "**/priv/**", "*/priv/*", "/home/ada", "~", "/home/*/proj/priv"]

@@ -5,7 +5,7 @@ import type * as CommandFiles from "@skein/config/CommandFiles"
 import { type ConfigIssue, formatIssue, summarise } from "@skein/config/ConfigError"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { type ConfigVersion, follow } from "@skein/config/ConfigWatch"
-import { DataDirs, realPath } from "@skein/config/DataDirs"
+import { checkoutsOf, DataDirs, realPath } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
 import * as Trust from "@skein/config/Trust"
 import { Agent, builtins } from "@skein/core/Agent"
@@ -295,7 +295,7 @@ const processOptions = Effect.fnUntraced(function*(
     spill: Layer.succeed(Spill, yield* Spill),
     owner,
     titles: true,
-    permission: { asks, home, real: realPath }
+    permission: { asks, checkouts: checkoutsOf, home, real: realPath }
   }
 })
 

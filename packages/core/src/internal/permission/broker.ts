@@ -119,7 +119,7 @@ const explained = (
 }
 
 /** Makes the service. */
-export const makeBroker = (options: Pick<PermissionOptions, "home" | "real">) =>
+export const makeBroker = (options: Pick<PermissionOptions, "checkouts" | "home" | "real">) =>
   Effect.gen(function*() {
     const journal = yield* Journal
     const storage = yield* SessionStorage
