@@ -121,6 +121,61 @@ layer(layerDecisions)((it) => {
       )
     }))
 
+  it.effect("a pattern stands outside for the files that it matches", () =>
+    Effect.gen(function*() {
+      const out = yield* prepare
+      const shown = [
+        "cat ../ou*/s.txt",
+        "cat ../o?t/s.txt",
+        "cat ../o[u]t/s.txt",
+        "cat ../o{u,x}t/s.txt",
+        `cat ${out}*/s.txt`,
+        `cat ${out.slice(0, -1)}*/d/*`,
+        "cd .. && cat ou*/s.txt",
+        "cat < ../ou*/s.txt",
+        "grep a ../o*/*"
+      ]
+      const changed = [
+        "rm ../ou*/s.txt",
+        "tee ../ou*/s.txt < a.txt",
+        "cp a.txt ../ou?/s.txt",
+        "sed -i 1i#x ../ou*/s.txt",
+        "mv ../ou* x",
+        "touch ../out/{new,newer}",
+        "echo x > ../ou*/s.txt"
+      ]
+      const forbidden = {
+        read: { "*": "allow", [`${out}/*`]: "deny" },
+        edit: { "*": "allow", [`${out}/*`]: "deny" }
+      } as const
+      const rules = rulesFor([...shown, ...changed], forbidden)
+      expect(yield* outcomes([...shown, ...changed], rules)).toEqual(all([...shown, ...changed], "deny"))
+      expect(yield* decided("cat ../fre*/a.txt", rules)).toBe("allow")
+    }))
+
+  it.effect("a pattern or braces outside that lead to a protected name are asked about", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const { write } = yield* Workspace
+      write("../free/.git/config", "x\n")
+      write("../free/.git/hooks/a", "x\n")
+      const lines = [
+        "sed -i 1i#x ../free/.gi*/config",
+        "cp a.txt ../free/.g*/hooks/",
+        "rm ../free/.gi*/config",
+        "touch ../free/.envr{c,x}",
+        "touch .envr{c,x}",
+        "touch ../free/.git/hooks/{b,c}"
+      ]
+      const { asks } = yield* Workspace
+      for (const line of lines) {
+        const found = yield* asks("bash", { command: line })
+        expect(found.some(({ permission, protected: isKept }) => permission === "edit" && isKept === true), line).toBe(
+          true
+        )
+      }
+    }))
+
   it.effect("a protected name cannot be copied from outside unasked", () =>
     Effect.gen(function*() {
       yield* prepare

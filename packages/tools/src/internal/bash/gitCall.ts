@@ -127,6 +127,8 @@ export interface Shown {
   readonly paths: ReadonlyArray<string>
   /** Words that are paths, whether they exist or not. */
   readonly surePaths: ReadonlyArray<string>
+  /** Paths that follow a commit, from the top of the repository. Nothing else is shown then. */
+  readonly ofCommit?: ReadonlyArray<string>
 }
 
 const patch =
@@ -206,6 +208,10 @@ const limited = new Set(
     .concat(["reflog", "show", "stash", "status", "whatchanged"])
 )
 
+/** What follows each colon of a word. */
+const suffixesOf = (text: string): ReadonlyArray<string> =>
+  text.split(":").slice(1).map((_, at, all) => all.slice(at).join(":"))
+
 /** What a git call shows of tracked files; `undefined` if nothing. What is not known of a call may show everything. */
 export const shownBy = ({ args, call, program }: Invocation): Shown | undefined => {
   if (program !== "git") return undefined
@@ -224,10 +230,11 @@ export const shownBy = ({ args, call, program }: Invocation): Shown | undefined 
   const end = args.findIndex(({ text }) => text === "--")
   const behind = end < 0 ? [] : args.slice(end + 1).map(({ text }) => text)
   const before = operands.slice(sub === "grep" && !call.options.includes("-e") ? 1 : 0, operands.length - behind.length)
-  // A file that is named with its commit is checked by its name.
-  if (/^(?:show|cat-file)$/.test(sub) && before.length > 0 && before.every((text) => /^[^:]+:[^:]/.test(text))) {
-    return undefined
-  }
+  const ofCommit = before.flatMap((text) => suffixesOf(text).filter((path) => !/^\.\.?\//.test(path)))
+  if (
+    /^(?:show|cat-file)$/.test(sub) && before.length > 0 && args.every(({ fixed }) => fixed) &&
+    before.every((text) => /^[^:]+:[^:]/.test(text))
+  ) return { ever: true, paths: [], surePaths: [], ofCommit }
   const isOfNow = /^(?:status|grep|blame)$/.test(sub) || (sub === "diff" && before.length === 0) || sub === "diff-files"
   const limits = sub !== "cat-file" && sub !== "stash" && sub !== "range-diff"
   return {

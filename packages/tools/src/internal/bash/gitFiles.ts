@@ -5,7 +5,7 @@
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { existsSync, realpathSync } from "node:fs"
-import { join, relative, resolve } from "node:path"
+import { dirname, join, relative, resolve } from "node:path"
 import { shellEnvironment } from "../../Environment.ts"
 import { attempt } from "../disk.ts"
 import { makeGit } from "../git/gitCommand.ts"
@@ -110,6 +110,14 @@ const limitsOf = ({ paths, surePaths }: Shown, directory: string, top: string): 
     path.startsWith(":") || directory === top ? path : `${relative(top, directory)}/${path}`
   )
 
+/** The top of the repository that contains a directory. */
+const rootOf = (directory: string): string => {
+  for (let at = directory;; at = dirname(at)) {
+    if (existsSync(join(at, ".git"))) return at
+    if (dirname(at) === at) return directory
+  }
+}
+
 const tooMuchHistory = "this repository has more history than can be searched for files that rules do not let be read"
 
 /** Finds them. If a repository has too much history, its calls no longer count as reading only. */
@@ -141,7 +149,10 @@ export const withGitReads = Effect.fnUntraced(function*(
         const names = yield* tracked({ directory: at, top, ever: false, others: which })
         note(names ?? [], limitsOf({ ever: false, paths: others.paths, surePaths: [] }, at, top), collected)
       }
-      if (shown !== undefined) {
+      if (shown?.ofCommit !== undefined) {
+        const root = rootOf(at)
+        note(shown.ofCommit.map((path) => relative(top, join(root, path))), [], read)
+      } else if (shown !== undefined) {
         const names = yield* tracked({ directory: at, top, ever: shown.ever })
         isListed &&= names !== undefined
         note(names ?? [], limitsOf(shown, at, top), read)

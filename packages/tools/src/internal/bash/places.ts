@@ -153,8 +153,7 @@ export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, 
           }
           const targets = yield* places.of(at === 0 ? "." : path === "" ? "/" : path)
           directories.push(...targets)
-          // A path outside needs a question as written, before anything looks into it.
-          for (const { real } of targets.filter(({ place }) => place === "inside")) {
+          for (const { real } of targets.filter(({ place }) => place !== "spill")) {
             const names = yield* namesIn(real)
             left -= names.length
             if (left < 0) return { paths: [], directories, whole: false }
@@ -293,6 +292,8 @@ export interface Looking {
   readonly editing: (path: string) => Action
 }
 
-/** The possible texts of a word: its matches, if it is a pattern. */
+/** The possible texts of a word: its matches, if it is a pattern, and what its braces stand for. */
 export const textsOf = ({ found }: Looking, text: string, word: Argument | undefined) =>
-  word?.glob === undefined ? Effect.succeed([text]) : Effect.map(found(word), (paths) => [text, ...paths])
+  word === undefined || word.fixed
+    ? Effect.succeed([text])
+    : Effect.map(found(word), (paths) => [text, ...paths])

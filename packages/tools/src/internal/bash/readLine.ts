@@ -249,7 +249,7 @@ class Reader {
   }
 
   #list(words: ReadonlyArray<Argument>): void {
-    this.listed.push(...words.filter(({ glob }) => glob !== undefined))
+    this.listed.push(...words.filter(({ choices, glob }) => glob !== undefined || choices !== undefined))
   }
 
   #deeper(node: SyntaxNode): void {

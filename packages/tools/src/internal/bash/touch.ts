@@ -238,7 +238,13 @@ const makeFound = (places: Places, touched: Touched) => {
   const globs = makeGlobs(places)
   const nothing = { paths: [], directories: [], whole: true }
   const known = new Map<string, ReadonlyArray<string>>()
-  return (argument: Argument): Effect.Effect<ReadonlyArray<string>, ToolError> => {
+  const found = (argument: Argument): Effect.Effect<ReadonlyArray<string>, ToolError> => {
+    if (argument.choices !== undefined) {
+      return Effect.map(
+        Effect.forEach(argument.choices, (each) => each.fixed ? Effect.succeed([each.text]) : found(each)),
+        (paths) => paths.flat()
+      )
+    }
     const before = known.get(argument.source)
     if (argument.glob === undefined || before !== undefined) return Effect.succeed(before ?? [])
     return globs(argument.glob).pipe(
@@ -254,6 +260,7 @@ const makeFound = (places: Places, touched: Touched) => {
       })
     )
   }
+  return found
 }
 
 /** The words of a call, with each pattern followed by its matches. */
@@ -266,10 +273,11 @@ const withFiles = Effect.fnUntraced(function*(
   const seen = new Set<string>()
   for (const argument of invocation.args) {
     args.push(argument)
-    if (argument.glob === undefined || seen.has(argument.source)) continue
+    if (argument.fixed || seen.has(argument.source)) continue
     seen.add(argument.source)
     const paths = yield* found(argument)
-    const hidden = argument.glob.some(({ fits }) => fits !== undefined && mayBeProtected(fits))
+    const globs = [argument, ...argument.choices ?? []].flatMap(({ glob = [] }) => glob)
+    const hidden = globs.some(({ fits }) => fits !== undefined && mayBeProtected(fits))
     // A program takes a word that looks like an option for one.
     if (hidden || paths.some((path) => /^[-+]/.test(path))) touched.guarded.add(invocation.pattern)
     for (const path of paths) args.push(plainWord(path))
@@ -314,7 +322,7 @@ const below = Effect.fnUntraced(function*(
 })
 
 const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invocation) {
-  const given = invocation.args.some(({ glob }) => glob !== undefined)
+  const given = invocation.args.some(({ choices, glob }) => glob !== undefined || choices !== undefined)
     ? yield* withFiles(invocation, looking.touched, looking.found)
     : invocation
   const { below: directories, named } = filesOf(invocation.call === undefined ? given : invocation)
@@ -437,11 +445,13 @@ export const touch = (
       if (!target.fixed) touched.doubt(`${target.source} is not known before it is opened.`)
       if (/^\/dev\/(?:tcp|udp)\//.test(target.text)) touched.doubt(`${target.text} is a connection.`)
       if (isStream(target.text)) continue
-      for (const each of yield* targetsOf(places, touched, target.text)) {
-        if (writes) touched.changed.set(each.real, each)
-        else {
-          touched.looked(each)
-          touched.read.add(each.shown)
+      for (const path of yield* textsOf(looking, target.text, target)) {
+        for (const each of yield* targetsOf(places, touched, path)) {
+          if (writes) touched.changed.set(each.real, each)
+          else {
+            touched.looked(each)
+            touched.read.add(each.shown)
+          }
         }
       }
     }

@@ -3,7 +3,7 @@
  * and how many words its braces make.
  */
 import { walk } from "@skein/core/Ruleset"
-import type { Word, WordPart } from "unbash"
+import { parse, type Word, type WordPart } from "unbash"
 
 /** Escapes of `$'…'` that mean the same in every shell and locale. */
 const plainAnsi = /^\$'(?:[^\\]|\\(?:[\\'"?abefnrtv]|x[2-7][0-9A-Fa-f]))*'$/
@@ -135,6 +135,70 @@ export interface Argument {
   readonly output?: Output
   /** Its pattern, if only the existing files decide what it expands to. */
   readonly glob?: Glob
+  /** The words that its braces make of it, if they are few. */
+  readonly choices?: ReadonlyArray<Argument>
+}
+
+/** The maximum number of words that braces make of one. */
+const mostChoices = 200
+
+const quotedPart = /\\[^]|\$'(?:[^\\']|\\[^])*'|'[^']*'|"(?:[^"\\]|\\[^])*"|\$\{[^}]*\}|[^]/g
+
+/** What the first pair of braces makes of a word; `undefined` if it has none. */
+const splitBraces = (source: string): ReadonlyArray<string> | undefined => {
+  const signs: ReadonlyArray<string> = source.match(quotedPart) ?? []
+  for (let from = signs.indexOf("{"); from >= 0; from = signs.indexOf("{", from + 1)) {
+    let depth = 1
+    let text = ""
+    const texts: Array<string> = []
+    let at = from + 1
+    for (; at < signs.length; at++) {
+      const sign = signs[at] ?? ""
+      depth += sign === "{" ? 1 : sign === "}" ? -1 : 0
+      if (depth === 0) break
+      if (sign === "," && depth === 1) {
+        texts.push(text)
+        text = ""
+      } else text += sign
+    }
+    if (depth > 0) continue
+    const middles = texts.length > 0 ? [...texts, text] : rangeTexts(text)
+    if (middles === undefined) continue
+    const [before, after] = [signs.slice(0, from).join(""), signs.slice(at + 1).join("")]
+    return middles.map((middle) => before + middle + after)
+  }
+  return undefined
+}
+
+/** The words of a range such as `1..9`, if they are few. */
+const rangeTexts = (text: string): ReadonlyArray<string> | undefined => {
+  const count = rangeOf(text)
+  const [, from = "", to = "", step = "1"] = range.exec(text) ?? []
+  if (count === undefined || count > mostChoices) return undefined
+  const by = Math.max(1, Math.abs(Number(step))) * (place(from) <= place(to) ? 1 : -1)
+  const width = /^-?0\d/.test(from) || /^-?0\d/.test(to) ? Math.max(from.length, to.length) : 0
+  return Array.from({ length: count }, (_, at) => {
+    const value = place(from) + at * by
+    return /\d/.test(from) ? String(value).padStart(width, "0") : String.fromCharCode(value)
+  })
+}
+
+/** The words that braces make of one. */
+const choicesOf = (source: string): ReadonlyArray<Argument> | undefined => {
+  const done: Array<string> = []
+  const open = [source]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const split = splitBraces(next)
+    if (split === undefined) done.push(next)
+    else open.push(...split)
+    if (done.length + open.length > mostChoices) return undefined
+  }
+  if (done.length < 2) return undefined
+  return done.flatMap((each) => {
+    const command = parse(`: ${each}`).commands[0]?.command
+    const words = command?.type === "Command" ? command.suffix : []
+    return words.flatMap((word) => word.type === "Word" ? [readWord(word)] : [])
+  })
 }
 
 /** Reads a word. */
@@ -146,7 +210,9 @@ export const readWord = (word: Word): Argument => {
   const text = fixed && source.includes("<<") ? parts?.map(plainText).join("") ?? value : value
   const argument = { text, source, fixed: fixed && !strange, tilde: source.startsWith("~") }
   const glob = argument.fixed || strange || parts === undefined ? undefined : globOf(parts)
-  return glob === undefined ? argument : { ...argument, glob }
+  if (glob !== undefined) return { ...argument, glob }
+  const choices = parts?.some(({ type }) => type === "BraceExpansion") === true ? choicesOf(source) : undefined
+  return choices === undefined ? argument : { ...argument, choices }
 }
 
 /** A word that is passed on unchanged. */
