@@ -6,6 +6,7 @@ import * as Either from "effect/Either"
 import { posix } from "node:path"
 import { findCall, type Named } from "../programs/programs.ts"
 import { gitCall } from "./gitCall.ts"
+import { argumentFiles } from "./outputs.ts"
 import type { Invocation } from "./parts.ts"
 import { isBuiltin } from "./risks.ts"
 import { type Argument, plainWord } from "./words.ts"
@@ -298,7 +299,9 @@ export const filesOf = (invocation: Invocation): CallFiles => {
   if (program === "find" && risk === undefined) {
     return { named: findCall(args).starts.map((word) => ({ word, text: home(word.text), tells: false })), below: [] }
   }
-  if (program === "xargs" && risk === undefined) return { named: [], below: [] }
+  if (program === "xargs" && risk === undefined) {
+    return { named: argumentFiles(args).map((word) => ({ word, text: home(word.text), tells: true })), below: [] }
+  }
   if (call !== undefined && call.unknown === undefined && risk === undefined) {
     const { below, named } = ofTable(invocation)
     const own: ReadonlyArray<NamedFile> = program.includes("/")

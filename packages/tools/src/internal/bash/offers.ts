@@ -30,15 +30,15 @@ const weighty = new Set(
 
 /** Interpreters that run a file or a text from their first argument, or else their input. */
 const runners =
-  /^(?:ash|bash|bun|dash|deno|fish|ksh|lua|luajit|mksh|node|nodejs|perl|php|pypy|python|rbash|rksh|ruby|Rscript|rzsh|sh|ts-node|tsx|yash|zsh)[\d.]*$/
+  /^(?:ash|bash|bun|dash|deno|fish|ksh|lua|luajit|mksh|node|nodejs|perl|php|pypy|python|rbash|rksh|ruby|Rscript|rzsh|sh|ts-node|tsx|yash|zsh)(?:[\d.]+(?:-[\w.-]+)?)?$/
 
 /** Whether a program runs the file or the text that follows it. */
 export const runsText = (program: string): boolean => runners.test(program)
 
 /** Programs that run their input, whatever their arguments are. */
 const listeners = new Set(
-  `. at batch busybox capsh crontab csh ed elvish emacs ex expect gdb ghci irb jshell julia lldb lua m4 mariadb mysql nc ncat nu nvim
-  octave parallel patch pee powershell psql pwsh R sftp socat source sqlite sqlite3 ssh tclsh telnet vi vim view wish xargs
+  `. at batch busybox capsh crontab csh ed editor elvish emacs ex expect gdb ghci irb jshell julia lldb lua m4 mariadb mysql nc ncat nu nvim
+  octave parallel patch pee powershell psql pwsh R sftp socat source sqlite sqlite3 ssh tclsh telnet vi vim vim.basic vim.gtk3 vim.nox vim.tiny vimdiff sensible-editor view wish xargs
   xonsh`.split(/\s+/)
 )
 

@@ -2,6 +2,7 @@
  * Knows the output of some commands, a word that is harmless anywhere or paths of the tree, and what `xargs` and `find
  * -exec` run for it.
  */
+import { lookup } from "@skein/domain/Lookup"
 import { findCall, knownCall } from "../programs/programs.ts"
 import { type Argument, type Output, placeholder } from "./words.ts"
 import { skipOptions } from "./wrappers.ts"
@@ -116,22 +117,61 @@ const filled = (words: ReadonlyArray<Argument>, sign: string, output: Output | u
   )
 
 const leading = {
-  flags: "0rtx",
-  valued: "nLPsdI",
-  longFlags: ["null", "no-run-if-empty", "verbose"],
-  longValued: ["max-args", "max-procs", "delimiter", "replace"]
+  flags: "0oprtx",
+  valued: "nLPsdIa",
+  longFlags: ["exit", "interactive", "no-run-if-empty", "null", "open-tty", "verbose"],
+  longValued: ["arg-file", "delimiter", "max-args", "max-chars", "max-procs"]
 }
 
-/** Where the command of xargs begins, and the placeholder for its input. */
+/** The values of an option, which are in its word or the next. */
+const valuesOf = (args: ReadonlyArray<Argument>, option: RegExp): ReadonlyArray<Argument> =>
+  args.flatMap((word, at) => {
+    const text = option.exec(word.text)?.[1]
+    return text === undefined ? [] : text === "" ? args.slice(at + 1, at + 2) : [{ ...word, text }]
+  })
+
+/** Where the command of xargs begins, the placeholder for its input, and the files that it reads instead. */
 const xargsCall = (args: ReadonlyArray<Argument>) => {
   const at = skipOptions(args, leading)
   if (at === undefined || at >= args.length) return undefined
-  const options = args.slice(0, at).map(({ text }) => text)
-  const sign = options.map((text, n) => /^-I(.+)$/.exec(text)?.[1] ?? (text === "-I" ? options[n + 1] : undefined))
-    .find((
-      each
-    ) => each !== undefined)
-  return { command: args.slice(at), sign }
+  const options = args.slice(0, at)
+  const files = valuesOf(options, /^(?:-[0oprtx]*a|--arg-file(?:=|$))(.*)$/)
+  if (files.some(({ text }) => text.startsWith("-"))) return undefined
+  const replaces = options.findLastIndex(({ text }) => /^-[0oprtx]*I/.test(text))
+  // The last of these options holds.
+  const adds = options.slice(replaces + 1).some(({ text }) => /^-[0oprtx]*[nL]|^--max-args/.test(text))
+  return { command: args.slice(at), sign: valuesOf(options, /^-[0oprtx]*I(.*)$/).at(-1)?.text, adds, files }
+}
+
+/** The files from which xargs takes arguments instead of its input. */
+export const argumentFiles = (args: ReadonlyArray<Argument>): ReadonlyArray<Argument> => xargsCall(args)?.files ?? []
+
+/** Options that name a file, or the input, which lists further operands. */
+const lists = lookup<RegExp>({
+  "7z": /^(?:-[ir].*)?@/,
+  "7za": /^(?:-[ir].*)?@/,
+  bsdtar: /^-[a-zA-Z]*T|^--files/,
+  cpio: /^-[a-zA-Z]*[op]|^--(?:create|pass)/,
+  du: /^--files/,
+  find: /^-files0-from/,
+  git: /^--(?:pathspec-fr|stdin-p)/,
+  gtar: /^-[a-zA-Z]*T|^--files/,
+  parallel: /^-[a-zA-Z]*a|^--arg|^::::/,
+  pax: /^-[a-z]*w/,
+  rsync: /^--files-from/,
+  sort: /^--files/,
+  tar: /^-[a-zA-Z]*T|^--files/,
+  wc: /^--files/,
+  zip: /^-[a-zA-Z]*@/
+})
+
+/** The arguments of a program, and a placeholder for those that a list adds. */
+export const withListed = (program: string, args: ReadonlyArray<Argument>): ReadonlyArray<Argument> => {
+  const option = lists[program]
+  const isNamed = ({ text }: Argument, at: number) =>
+    option?.test(text) === true || (at === 0 && option?.test(`-${text}`) === true)
+  const isInput = program === "parallel" && !args.some(({ text }) => /^:::\+?$/.test(text))
+  return isInput || args.some(isNamed) ? [...args, placeholder(undefined)] : args
 }
 
 /** If its options are known, xargs itself needs no question: its command has its own. */
@@ -154,12 +194,11 @@ export const commandsForEach = (
     const below = starts.length === 0 ? ["."] : starts.map(({ text }) => text)
     return runs.map((words) => filled(words, "{}", { kind: "paths", below, all: true, whole: true, names }))
   }
-  const found = program === "xargs" ? xargsCall(args) : undefined
-  if (found === undefined) return []
-  const output = outputOf(input)
-  return [
-    found.sign === undefined
-      ? [...found.command, placeholder(output)]
-      : filled(found.command, found.sign, output)
-  ]
+  if (program !== "xargs") return []
+  const found = xargsCall(args)
+  // With options that are not known, any word may be the command, or the input itself.
+  if (found === undefined) return skipOptions(args, leading) === args.length ? [] : [[placeholder(undefined)]]
+  const output = found.files.length === 0 ? outputOf(input) : undefined
+  const words = found.sign === undefined ? found.command : filled(found.command, found.sign, output)
+  return [found.sign === undefined || found.adds ? [...words, placeholder(output)] : words]
 }

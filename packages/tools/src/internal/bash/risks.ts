@@ -18,7 +18,7 @@ import {
 import { gitCall } from "./gitCall.ts"
 import { xargsJudged } from "./outputs.ts"
 import { awkRisk, builtinRisks, isUnknownToTools, type Risk, sedRisk } from "./textRisks.ts"
-import { type Argument, isAnchored } from "./words.ts"
+import { type Argument, isAnchored, plainWord } from "./words.ts"
 import { findOption, type Options } from "./wrappers.ts"
 
 /** Options before the name of a script that do not change what an interpreter runs. */
@@ -89,10 +89,25 @@ const isPlainForTests = (word: string): boolean =>
   /^--(?:test-(?:name-pattern|skip-pattern|concurrency|timeout|shard)=.*|test-(?:only|force-exit|update-snapshots)|test-reporter=(?:spec|tap|dot|junit|lcov)|experimental-test-coverage|no-warnings|watch)$/
     .test(word)
 
+/** Modules of Python that take no code, and run none but what the project says. */
+const plainModules =
+  /^(?:black|build|compileall|ensurepip|flake8|http\.server|isort|json\.tool|mypy|py_compile|pyright|pytest|ruff|tarfile|unittest|venv|virtualenv|zipfile|pip (?:check|download|freeze|install|list|show|uninstall|wheel)(?= )) /
+
+/** Whether a call of Python runs no module, or one that takes no code: a rule for its name is enough for those. */
+const runsPlain = (words: ReadonlyArray<string>, count: number): boolean => {
+  if (words[count - 2] !== "-m") return true
+  const [module = "", ...rest] = words.slice(count - 1)
+  const args = rest.map(plainWord)
+  return plainModules.test(`${[module, ...rest].join(" ")}  `) && findOption(args, options[module] ?? {}) === undefined
+}
+
 const scripted = (kind: string, words: ReadonlyArray<string>): number | undefined => {
   let at = 1
   while (plainOptions[kind]?.test(words[at] ?? "") === true && words[at] !== "") at++
-  if (kind === "python" && words[at] === "-m") return isName(words[at + 1]) ? at + 2 : undefined
+  if (kind === "python" && words[at] === "-m") {
+    const isOther = words[at + 1] === "pip" && words.some((each) => /^--py/.test(each))
+    return isName(words[at + 1]) && !isOther ? at + 2 : undefined
+  }
   if (kind === "java" && words[at] === "-jar") return isName(words[at + 1]) ? at + 2 : undefined
   if (kind === "node" && words[at - 1] === "--test") return words.slice(at).every(isPlainForTests) ? at : undefined
   return isName(words[at]) && !/^\/(?:dev|proc)\//.test(words[at] ?? "") ? at + 1 : undefined
@@ -120,7 +135,7 @@ const beginningOf = (words: ReadonlyArray<string>): Beginning | undefined => {
   const kind = length > 0 ? undefined : aliases.find(([pattern]) => pattern.test(name))?.[1]
   const count = length > 0 ? length + 1 : kind === undefined ? undefined : scripted(kind, words)
   if (count === undefined) return undefined
-  if (!carriers.test(name)) return { count, ordinary: true, runs: length === 0 }
+  if (!carriers.test(name)) return { count, ordinary: kind !== "python" || runsPlain(words, count), runs: length === 0 }
   const isOwn = length > 0 && ownWork.test(words.slice(0, 2).join(" "))
   if (isOwn) return { count, ordinary: true, runs: /\.[cm]?[jt]sx?$/.test(words[count - 1] ?? "") }
   const [carried = "", ...others] = words.slice(count - 1)
@@ -133,14 +148,14 @@ const beginningOf = (words: ReadonlyArray<string>): Beginning | undefined => {
 /** Programs that run their arguments: code, commands, or the contents of a file. */
 const interpreters = new Set(
   `. alias ansible ash at bash batch bind bun busybox bwrap capsh catchsegv chroot chrt chronic clisp cmake coproc compgen complete
-  crontab csh ctr dash dbus-run-session dbus-send dc deno docker doas ed elinks elixir elvish emacs enable entr env erl
+  crontab csh ctr dash dbus-run-session dbus-send dc deno docker doas ed editor elinks elixir elvish emacs enable entr env erl
   escript eval ex exec expect fakeroot firejail fish flock fzf gdb gdbus getopts ghci gnuplot groovy guile hg ifne irb java
   jbang jrunscript jshell julia ksh latexmk launchctl let lldb logsave ltrace lua luajit m4 machinectl mail mailx man
-  mapfile mariadb mksh mono mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu numactl nvim
+  mapfile mariadb mksh mono mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu numactl nvim nvimdiff
   ocaml octave openvpn osascript parallel pee perf perl php pkexec podman powershell prename prlimit psql pwsh py pypy pypy3
   python python2 python3 R racket rbash readarray rename rksh rlwrap Rscript ruby run0 runcon run-parts runuser rzsh sbcl scala screen
-  script sftp sg sh shopt sk sleep-until socat source sqlite sqlite3 ssh ssh-agent start-stop-daemon stdbuf strace su sudo
-  swift systemd-run taskset tclsh telnet tmux toybox trap ts-node tsx unbuffer unshare valgrind vi view vim visudo w3m watch
+  select-editor sensible-editor script sftp sg sh shopt sk sleep-until socat source sqlite sqlite3 ssh ssh-agent start-stop-daemon stdbuf strace su sudo
+  swift systemd-run taskset tclsh telnet tmux toybox trap ts-node tsx unbuffer unshare valgrind vi view vim vim.basic vim.gtk3 vim.nox vim.tiny vimdiff visudo w3m watch
   watchexec wine wish xargs xonsh xterm xvfb-run yash zsh`.split(/\s+/)
 )
 
@@ -158,6 +173,8 @@ const options = lookup<Options>({
   aws: { words: ["configure"] },
   az: { words: ["config", "configure", "extension", "ssh"] },
   bundle: { words: ["exec"] },
+  cpack: { short: "D", long: ["config"] },
+  ctest: { short: "S", long: ["build-and-test", "script", "script-new-process"] },
   conda: { words: ["run"] },
   diff3: { long: ["diff-program"] },
   gcloud: { words: ["components", "config", "scp", "ssh"] },
@@ -173,6 +190,7 @@ const options = lookup<Options>({
   pipenv: { words: ["run", "shell"] },
   poetry: { words: ["run", "shell"] },
   prettier: { short: "w", long: ["write", "config", "plugin"] },
+  prove: { short: "eP", long: ["exec", "formatter", "harness", "plugin", "source"] },
   ptx: { short: "G", long: ["traditional"] },
   rustup: { words: ["run"] },
   uv: { words: ["run", "tool"] },
@@ -250,7 +268,7 @@ const ownRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = n
 /** The plain name of a program. The name of an interpreter may end in a version. */
 export const isInterpreter = (program: string): boolean =>
   interpreters.has(program) || willing.has(program) || fetchers.has(program) ||
-  /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+$/.test(program)
+  /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+(?:-[\w.-]+)?$/.test(program)
 
 /** Kinds of operands for which it does not matter which files exist. */
 const takesFiles = new Set<Kind>(["read", "look", "below", "git"])

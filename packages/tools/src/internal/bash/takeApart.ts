@@ -2,7 +2,7 @@
 import { otherNames } from "../programs/programs.ts"
 import { isStream } from "./callFiles.ts"
 import { obeysInput, subcommandWords } from "./offers.ts"
-import { commandsForEach } from "./outputs.ts"
+import { argumentFiles, commandsForEach, withListed } from "./outputs.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { eachOf, readLine, type SimpleCommand } from "./readLine.ts"
 import { runsWhatItIsGiven } from "./risks.ts"
@@ -89,9 +89,11 @@ class Dismantler {
   unclear: string | undefined
 
   /** Follows a command through its wrappers to the programs that it runs. */
-  command({ fed, input, loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
-    const [first, ...args] = words
+  command({ fed, input, loops, repeated, settings, words: written }: SimpleCommand, wrappers = 0): void {
+    const [first, ...own] = written
     if (first === undefined) return
+    const args = withListed(programName(first.text), own)
+    const words = [first, ...args]
     const risky = settings.filter(({ name, source }) =>
       !isHarmlessToPrograms(name, source) && !(name === "IFS" && first.text === "read")
     )
@@ -113,9 +115,11 @@ class Dismantler {
     }
     const step = { program, args, repeated, fed, settings: risky }
     if (wrappers < maximumWrappers) {
+      // xargs passes on its input if it does not read it.
+      const feeds = program !== "xargs" || argumentFiles(args).length > 0
       for (const inner of commandsForEach(program, args, input)) {
         this.command(
-          { words: inner, settings, loops, repeated, fed: fed && program !== "xargs", input: [] },
+          { words: inner, settings, loops, repeated, fed: fed && feeds, input: [] },
           wrappers + 1
         )
       }

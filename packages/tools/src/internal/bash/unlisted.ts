@@ -30,7 +30,7 @@ export const mayWrap = (program: string): boolean => {
 
 /** Programs that run files of the project: what builds, tests, checks or packs it, by its own instructions. */
 const runners = new Set(
-  `act ant astro ava b2 bazel bazelisk behave bmake buck buck2 bun bundle cabal cargo cmake composer conan ctest cucumber cypress
+  `act ant astro ava b2 bazel bazelisk behave bmake buck buck2 bun bundle cabal cargo cmake composer conan cpack ctest cucumber cypress
   dagger docker-compose doit dotnet dune earthly eslint fab gmake gradle gradlew grunt gulp hatch inv invoke jake jest just karma
   knip lefthook lein lerna mage make maturin meson mill mise mix mkdocs mocha msbuild mvn mvnd mvnw mypy next ng ninja nox npm nx
   nyc opam paver pdm phpunit pip pip3 playwright pnpm poetry pre-commit prettier prove py.test pylint pytest rake rebar3 robot

@@ -393,7 +393,7 @@ export const carriedBy = (manager: string, operands: ReadonlyArray<string>): str
 /** Programs with subcommands, each of which has its own table. */
 const divided = new Set(["cargo", "git", "go"])
 
-const compiler = /^(?:[\w.]+-)*(gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-\d+(?:\.\d+)*)?$/
+const compiler = /^(?:[\w.]+-)*(gcc|g\+\+|clang|clang\+\+|cc|c\+\+|cpp|c89|c99)(?:-\d+(?:\.\d+)*)?$/
 
 /** The name of a program in the tables. A name with a version counts as the program itself. */
 export const nameInTables = (program: string): string => {

@@ -60,7 +60,8 @@ const each = (programs: string, table: string): Readonly<Record<string, string>>
 
 /** Tables by program, and by program and subcommand. */
 export const written: Readonly<Record<string, string>> = {
-  ...each("c++ cc clang clang++ g++ gcc", compiler),
+  ...each("c++ c89 c99 cc clang clang++ g++ gcc", compiler),
+  cpp: compiler.replace("words read]", "words read write]"),
 
   // `-F` takes any next word. Programs from files, and extensions, are left out.
   ...each("awk gawk mawk nawk", "[text read] -F: -v:"),
