@@ -105,7 +105,7 @@ const scripted = (kind: string, words: ReadonlyArray<string>): number | undefine
   let at = 1
   while (plainOptions[kind]?.test(words[at] ?? "") === true && words[at] !== "") at++
   if (kind === "python" && words[at] === "-m") {
-    const isOther = words[at + 1] === "pip" && words.some((each) => /^--py/.test(each))
+    const isOther = words[at + 1] === "pip" && words.some((each) => each.startsWith("--py"))
     return isName(words[at + 1]) && !isOther ? at + 2 : undefined
   }
   if (kind === "java" && words[at] === "-jar") return isName(words[at + 1]) ? at + 2 : undefined

@@ -116,23 +116,12 @@ const nice: Unwrap = (args) =>
 
 const command: Unwrap = (args) => /^-p?[vV]$/.test(args[0]?.text ?? "") ? "none" : wrapper({ flags: "p" })(args)
 
-/** Without a command, these run a shell. */
-const setarch: Unwrap = (args) => {
-  const named = /^(?:aarch64|arm\w*|i[3-6]86|linux32|linux64|uname26|x86_64)$/.test(args[0]?.text ?? "") ? 1 : 0
-  const at = skipOptions(args.slice(named), {
-    flags: "3BFILRSTXZv",
-    longFlags: ["32bit", "3gb", "4gb", "addr-compat-layout", "addr-no-randomize", "verbose"]
-  })
-  return at === undefined || at + named >= args.length ? "unclear" : from(args, at + named)
-}
-
 const wrappers: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ["builtin", wrapper({})],
   ["choom", wrapper({ valued: "n", longValued: ["adjust"] })],
   ["command", command],
   ["env", env],
   ["exec", wrapper({ flags: "cl", valued: "a" })],
-  ...["i386", "linux32", "linux64", "setarch", "x86_64"].map((name) => [name, setarch] as const),
   ["ionice", wrapper({ flags: "t", valued: "cn", longFlags: ["ignore"], longValued: ["class", "classdata"] })],
   ["nice", nice],
   ["nohup", wrapper({})],
