@@ -65,6 +65,6 @@ await withPostgres((postgres) => {
     // Its data directory lists it.
     const dryRun = ["tasks", "clean", "--dry-run", "--db", postgres.url("worktrees")]
     const { stdout } = await at.run(dryRun, { env: { XDG_DATA_HOME: join(at.home, "one", "data") } })
-    expect(stdout).toContain(`kept\t${directory}\t0 commits, 1 uncommitted files`)
+    expect(stdout).toContain(`kept\t${directory}\t0 commits, 1 uncommitted file`)
   })
 })
