@@ -159,20 +159,22 @@ export const makeSessionPaths = (
         ? normal(`${directory}/${path}`)
         : `${directory}/${path}`
       const inRoot = below(root, full)
-      const all = trees()
-      // A file is of the innermost working tree that contains it.
-      const own = all.reduce(
-        (inner, each) => below(each, full) !== undefined && each.length > inner.length ? each : inner,
-        inRoot === undefined ? "" : root
-      )
-      const way = own === "" ? undefined : below(own, full)
       return {
-        relative: [
-          inRoot === undefined ? full : inRoot || ".",
-          ...way === undefined || own === root ? [] : [way || "."]
-        ],
+        relative: [inRoot === undefined ? full : inRoot || "."],
         absolute: [full, ...inRoot === undefined || root !== tree ? [] : [normal(`${project}/${inRoot}`)]],
-        elsewhere: way === undefined ? [] : all.filter((each) => each !== own).map((each) => normal(`${each}/${way}`))
+        elsewhere: () => {
+          const all = trees()
+          // A file is of the innermost working tree that contains it.
+          const own = all.reduce(
+            (inner, each) => below(each, full) !== undefined && each.length > inner.length ? each : inner,
+            inRoot === undefined ? "" : root
+          )
+          const way = own === "" ? undefined : below(own, full)
+          return way === undefined ? { relative: [], absolute: [] } : {
+            relative: own === root ? [] : [way || "."],
+            absolute: all.filter((each) => each !== own).map((each) => normal(`${each}/${way}`))
+          }
+        }
       }
     }
     return () => {

@@ -128,8 +128,11 @@ export const isAbsolute = (path: string): boolean => /^(?:\/|[A-Za-z]:[\\/])/.te
 export interface PathNames {
   readonly relative: ReadonlyArray<string>
   readonly absolute: ReadonlyArray<string>
-  /** The absolute names of the same file in other checkouts. Rules that allow do not see them. */
-  readonly elsewhere?: ReadonlyArray<string>
+  /**
+   * The names of the same file by the other checkouts of its repository. Rules that allow do not see them. To find them, the
+   * repository is read: only for rules that could mean one of these names and none above.
+   */
+  readonly elsewhere?: () => Pick<PathNames, "absolute" | "relative">
 }
 
 /** The names of a path of which nothing else is known. */
@@ -156,8 +159,13 @@ const pathReaderOf = ({ action, pattern }: Rule): (names: PathNames) => boolean 
   const [fits = () => false, ...others] = (action === "allow" ? [pattern] : readingsOf(pattern)).map(globOf)
   if (action === "allow") return ({ absolute, relative: [first = ""] }) => isWhole ? absolute.some(fits) : fits(first)
   const fitsAny = (name: string) => fits(name) || others.some((each) => each(name))
-  return ({ absolute, elsewhere = [], relative }) =>
-    isWhole ? absolute.some(fitsAny) || elsewhere.some(fitsAny) : relative.some(fitsAny)
+  // The names in other checkouts only begin differently, which a wildcard at the beginning covers anyway.
+  const isAnywhere = pattern.startsWith("*")
+  return (names) => {
+    const fitsOne = ({ absolute, relative }: Pick<PathNames, "absolute" | "relative">) =>
+      (isWhole ? absolute : relative).some(fitsAny)
+    return fitsOne(names) || (!isAnywhere && names.elsewhere !== undefined && fitsOne(names.elsewhere()))
+  }
 }
 
 /** A rule, and whether it matches a pattern or a path. */
