@@ -121,3 +121,34 @@ export const makeTimedCache = <Key, A, R>({ capacity, lookup, timeToLive }: {
         })
     }
   )
+
+/** What `pieces` needs of a readable stream of Node, which core does not know. */
+export interface ReadableBytes<Bytes> {
+  readonly read: () => Bytes | null
+  readonly on: (event: string, listener: () => void) => unknown
+  readonly readableEnded: boolean
+  readonly destroyed: boolean
+}
+
+/**
+ * The next piece of a stream; none at its end. One reader at a time. What nobody asks for stays in the pipe, so that its writer
+ * waits: a stream of Effect would read ahead.
+ */
+export const pieces = <Bytes>(stream: ReadableBytes<Bytes>): Effect.Effect<Option.Option<NonNullable<Bytes>>> => {
+  let waiting = () => {}
+  // Keep these listeners: once a child has ended, Node drops data without a listener.
+  for (const event of ["readable", "end", "error", "close"]) stream.on(event, () => waiting())
+  return Effect.async((resume) => {
+    const read = () => {
+      const bytes = stream.read()
+      if (bytes === null && !stream.readableEnded && !stream.destroyed) return
+      waiting = () => {}
+      resume(Effect.succeed(Option.fromNullable(bytes)))
+    }
+    waiting = read
+    read()
+    return Effect.sync(() => {
+      waiting = () => {}
+    })
+  })
+}

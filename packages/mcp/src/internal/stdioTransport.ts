@@ -5,6 +5,7 @@ import {
   serializeMessage,
   type Transport
 } from "@modelcontextprotocol/client"
+import { pieces } from "@skein/core/Fibers"
 import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -12,7 +13,6 @@ import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
 import type { Launched, McpHost } from "../McpHost.ts"
 import { cleanLine, cleanText } from "./content.ts"
@@ -20,25 +20,6 @@ import { longestFrame, makeFrames } from "./frames.ts"
 
 /** What the error in its place says. */
 export const unintelligible = "its answer is no answer of JSON-RPC"
-
-/** The next piece of a stream; none at its end. One reader at a time. */
-const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
-  let waiting = () => {}
-  for (const event of ["readable", "end", "error", "close"]) stream.on(event, () => waiting())
-  return Effect.async((resume) => {
-    const read = () => {
-      const bytes: Buffer | null = stream.read()
-      if (bytes === null && !stream.readableEnded && !stream.destroyed) return
-      waiting = () => {}
-      resume(Effect.succeed(Option.fromNullable(bytes)))
-    }
-    waiting = read
-    read()
-    return Effect.sync(() => {
-      waiting = () => {}
-    })
-  })
-}
 
 /** How much a server may send in the time of a window; it then waits, and nobody else. */
 const window = { millis: 50, messages: 1_000, bytes: 4 * 1024 * 1024 } as const

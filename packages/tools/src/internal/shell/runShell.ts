@@ -7,6 +7,7 @@
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { failpoint } from "@skein/core/Failpoints"
+import { pieces } from "@skein/core/Fibers"
 import { bound } from "@skein/core/Spill"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,7 +15,6 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { constants } from "node:os"
-import type { Readable } from "node:stream"
 import { MessageChannel } from "node:worker_threads"
 import { ownProgram } from "../../OwnPrograms.ts"
 import type { Processes } from "../../Processes.ts"
@@ -116,26 +116,6 @@ const lineOf = (
   const files = inheritedFiles().filter((file) => shell === "bash" || file < 10)
   const line = closing(files) + unlessLate(limit, tracked.mark) + shells[shell](own("cat"))
   return [own(shell), ["-c", line, shell, ...confined, own(shell), "-c", command, shell, ...words]]
-}
-
-/** The pieces of a stream as they arrive. Unrequested data stays in the pipe, so that its writer waits. */
-const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
-  let waiting = () => {}
-  // Keep these listeners: once a child has ended, Node drops data without a listener.
-  for (const event of ["readable", "end", "error", "close"]) stream.on(event, () => waiting())
-  return Effect.async((resume) => {
-    const read = () => {
-      const bytes: Buffer | null = stream.read()
-      if (bytes === null && !stream.readableEnded && !stream.destroyed) return
-      waiting = () => {}
-      resume(Effect.succeed(Option.fromNullable(bytes)))
-    }
-    waiting = read
-    read()
-    return Effect.sync(() => {
-      waiting = () => {}
-    })
-  })
 }
 
 const started = (shell: keyof typeof shells, start: ShellStart): Effect.Effect<ShellProcess, NotStarted> => {
