@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import * as Skein from "@skein/core/Skein"
 import * as Task from "@skein/core/Task"
+import type { SessionID } from "@skein/domain/Id"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as Chunk from "effect/Chunk"
@@ -164,6 +165,25 @@ describe("the uses of the library", () => {
       text: "continued"
     })
     await next.close()
+  })
+
+  it("rejects with the error itself: at the start, in a loop, and after the end", async () => {
+    class Away extends Schema.TaggedError<Away>()("Away", {}) {}
+    await expect(Skein.promise({ provider: Scripted.layer({}), bus: Layer.fail(new Away()) })).rejects.toBeInstanceOf(
+      Away
+    )
+    const skein = await Skein.promise({ provider: Scripted.layer({}) })
+    const drain = async (events: AsyncIterable<unknown>) => {
+      for await (const _ of events);
+    }
+    await expect(drain(skein.stream("ses_unknown" as SessionID, "hi"))).rejects.toMatchObject({
+      _tag: "SessionNotFound"
+    })
+    const { id } = await skein.create({ directory: "/work" })
+    await skein.close()
+    await skein.close()
+    await expect(skein.prompt(id, "hi")).rejects.toThrow("These sessions were closed.")
+    await expect(drain(skein.events(id))).rejects.toThrow("These sessions were closed.")
   })
 
   it.effect("refuses an answer that breaks the contract of a tool", () => {

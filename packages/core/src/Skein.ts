@@ -364,6 +364,10 @@ const aborted = (signal: AbortSignal) =>
     return Effect.sync(() => signal.removeEventListener("abort", abort))
   })
 
+/** The value, or a rejection with the error itself. */
+const settled = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
+  Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
+
 /** Leaves all trees at work, so that another process can continue them. One that cannot be left is stopped with the graph. */
 const leaveAll = Effect.flatMap(Session, (session) =>
   Effect.forEach(
@@ -382,19 +386,20 @@ export function promise<const O extends SkeinOptions>(
 ): Promise<Promised>
 export async function promise(options: SettledProject & SettledProcess): Promise<Promised> {
   const runtime = ManagedRuntime.make(layer(options))
-  const run = <A, E>(effect: Effect.Effect<A, E, SkeinServices>, { signal }: Abortable = {}) =>
-    runtime.runPromiseExit(effect, signal === undefined ? {} : { signal }).then(
-      Exit.match({
-        onFailure: (cause) => Promise.reject(Cause.squash(cause)),
-        onSuccess: (value) => Promise.resolve(value)
-      })
-    )
-  const services = await runtime.runtime()
-  const iterate = <A, E>(stream: Stream.Stream<A, E, SkeinServices>, { signal }: Abortable = {}) =>
-    Stream.toAsyncIterableRuntime(
-      signal === undefined ? stream : Stream.interruptWhen(stream, aborted(signal)),
+  const services = await settled(await Effect.runPromiseExit(runtime.runtimeEffect))
+  let isClosed = false
+  const open = Effect.suspend(() => isClosed ? Effect.die(new Error("These sessions were closed.")) : Effect.void)
+  const run = async <A, E>(effect: Effect.Effect<A, E, SkeinServices>, { signal }: Abortable = {}) => {
+    const opened = Effect.provide(Effect.zipRight(open, effect), services)
+    return settled(await Effect.runPromiseExit(opened, signal === undefined ? {} : { signal }))
+  }
+  const iterate = <A, E>(stream: Stream.Stream<A, E, SkeinServices>, { signal }: Abortable = {}) => {
+    const opened = Stream.flatMap(open, () => stream)
+    return Stream.toAsyncIterableRuntime(
+      signal === undefined ? opened : Stream.interruptWhen(opened, aborted(signal)),
       services
     )
+  }
   return {
     create: (given) => run(Session.create(given)),
     prompt: (id, prompt, { signal, ...given } = {}) => run(Session.prompt(id, prompt, given), { signal }),
@@ -404,7 +409,9 @@ export async function promise(options: SettledProject & SettledProcess): Promise
     stop: (id) => run(Effect.flatMap(Session, (session) => session.stop(id))),
     run,
     close: async () => {
+      if (isClosed) return
       await run(leaveAll)
+      isClosed = true
       await runtime.dispose()
     }
   }
