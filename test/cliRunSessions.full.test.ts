@@ -176,7 +176,8 @@ it("a task with its own worktree does not change the project, and reports where 
   const { code, stdout } = await run(["--title", "t", "--auto", "--format", "quiet", "go"])
   expect(code).toBe(0)
   const [, branch, directory = ""] =
-    /branch (skein\/ses_\w+) has no commits of its own\. The work is in (\S+): [^]*1 file with changes/.exec(stdout) ?? []
+    /branch (skein\/ses_\w+) has no commits of its own\. The work is in (\S+): [^]*1 file with changes/.exec(stdout) ??
+      []
   expect(stdout).toContain("new.txt")
   expect(readFileSync(join(directory, "new.txt"), "utf8")).toBe("made\n")
   expect(existsSync(join(place.project, "new.txt"))).toBe(false)

@@ -51,7 +51,7 @@ describe("skein sessions summarize", () => {
       time: { updated }
     })
     expect((await place.run(["sessions", "show", id])).stdout).toMatch(
-      /^Write\nses_\w+ in .*\n\nmode: auto\n(?:used: .*\n)?\nMade new\.txt\.\n\\x1b\[31mNothing is open\.\n\(summary of [-\d: ]+\)\n\n---/
+      /^Write\nses_\w+ in .*\n\nmode: auto\n\nused: 2 steps, 330 tokens, unpriced\n\nMade new\.txt\.\n\\x1b\[31mNothing is open\.\n\(summary of [-\d: ]+\)\n\n---/
     )
     expect(await sessions("summarize", id)).toMatchObject({ files: ["new.txt"], until: expect.stringMatching(/^msg_/) })
   })

@@ -9,9 +9,9 @@ import * as Effect from "effect/Effect"
 import { results, touch, touching } from "./support/asking.ts"
 import { root } from "./support/tree.ts"
 
-const deny = { permission: "edit", pattern: "priv/*", action: "deny", origin: "/work/skein.json:3" } as const
+const deny = { permission: "edit", pattern: "priv/*", action: "deny", origin: "/project/skein.json:3" } as const
 const allow = { permission: "edit", pattern: "docs/*", action: "allow", origin: "/home/me/skein.json:7" } as const
-const asks = { permission: "edit", pattern: "src/*", action: "ask", origin: "/work/skein.json:4" } as const
+const asks = { permission: "edit", pattern: "src/*", action: "ask", origin: "/project/skein.json:4" } as const
 
 const decisions = (permission: Ruleset, ...paths: ReadonlyArray<string>) =>
   Effect.gen(function*() {
@@ -37,7 +37,7 @@ describe("a call", () => {
         undefined
       ])
       expect(told[0]).toBe(
-        "Permission denied: a rule forbids edit (priv/a) here: \"edit\": {\"priv/*\": \"deny\"} in /work/skein.json:3."
+        "Permission denied: a rule forbids edit (priv/a) here: \"edit\": {\"priv/*\": \"deny\"} in /project/skein.json:3."
       )
       expect(told[1]).toBe("touched docs/a")
     }))
